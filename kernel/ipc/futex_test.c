@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Self-tests of futexes, on words of kernel memory (kernel tasks share one key space).
+ */
+#include "ipc/ipc_test.h"
+
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+#define FUTEX_LOCK_PI 6
+#define FUTEX_REQUEUE 3
+#define FUTEX_CMP_REQUEUE 4
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_WAKE_BITSET 10
+#define FUTEX_PRIVATE 128
+#define ANY_BIT 0xffffffffu
+
+struct futex_job {
+	u32 *word;
+	u32 value, bitset;
+	s64 limit_ns; /* 0: none */
+	volatile s64 result;
+	volatile bool done;
+};
+
+static void wait_once(void *arg)
+{
+	struct futex_job *j = arg;
+	s64 ts[2] = { j->limit_ns / 1000000000, j->limit_ns % 1000000000 };
+
+	if (j->bitset)
+		j->result = futex_call(j->word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE, j->value, 0, NULL,
+				       j->bitset);
+	else
+		j->result = futex_call(j->word, FUTEX_WAIT | FUTEX_PRIVATE, j->value,
+				       j->limit_ns ? (u64)ts : 0, NULL, 0);
+	current_task()->signal_pending = 0;
+	j->done = true;
+}
+
+static struct task *start_waiting(struct futex_job *j)
+{
+	struct task *t = selftest_spawn(wait_once, j, "waiter");
+
+	if (!EXPECT(t))
+		return NULL;
+	EXPECT(test_until(test_asleep(t)));
+	return t;
+}
+
+static s64 wake(u32 *word, u32 n)
+{
+	return futex_call(word, FUTEX_WAKE | FUTEX_PRIVATE, n, 0, NULL, 0);
+}
+
+SELFTEST(futex_basic)
+{
+	u32 word = 5;
+	struct futex_job j[3];
+	struct task *t[3];
+	s64 ts[2] = { 0, 3000000 }, bad[2] = { 0, 1000000000 };
+	u64 start = machine_now();
+
+	EXPECT_EQ(futex_call(&word, FUTEX_WAIT, 4, 0, NULL, 0), -EAGAIN);
+	EXPECT_EQ(futex_call((u32 *)((char *)&word + 1), FUTEX_WAIT, 5, 0, NULL, 0), -EINVAL);
+	EXPECT_EQ(futex_call(&word, FUTEX_WAIT, 5, (u64)bad, NULL, 0), -EINVAL);
+	EXPECT_EQ(futex_call(&word, FUTEX_WAIT_BITSET, 5, 0, NULL, 0), -EINVAL);
+	EXPECT_EQ(futex_call(&word, FUTEX_LOCK_PI, 5, 0, NULL, 0), -ENOSYS);
+	EXPECT_EQ(futex_call(&word, FUTEX_WAIT, 5, (u64)ts, NULL, 0), -ETIMEDOUT);
+	EXPECT(machine_now() - start >= 3000000);
+	/* An absolute limit on the monotonic clock that has passed. */
+	EXPECT_EQ(futex_call(&word, FUTEX_WAIT_BITSET, 5, (u64)(s64[2]){ 0, 1 }, NULL, ANY_BIT), -ETIMEDOUT);
+	EXPECT_EQ(wake(&word, 10), 0);
+
+	for (int i = 0; i < 3; i++) {
+		j[i] = (struct futex_job){ .word = &word, .value = 5 };
+		t[i] = start_waiting(&j[i]);
+		if (!t[i])
+			return;
+	}
+	EXPECT_EQ(wake(&word + 1, 10), 0); /* another word */
+	EXPECT_EQ(wake(&word, 1), 1);
+	EXPECT(selftest_join(t[0]));
+	EXPECT_EQ(j[0].result, 0);
+	EXPECT(!j[1].done && !j[2].done);
+	test_signal(t[1]);
+	EXPECT(selftest_join(t[1]));
+	EXPECT_EQ(j[1].result, -ERESTARTSYS);
+	EXPECT_EQ(wake(&word, 10), 1);
+	EXPECT(selftest_join(t[2]));
+	EXPECT_EQ(j[2].result, 0);
+}
+
+SELFTEST(futex_bitset)
+{
+	u32 word = 0;
+	struct futex_job a = { .word = &word, .bitset = 1 }, b = { .word = &word, .bitset = 6 };
+	struct task *ta = start_waiting(&a), *tb = start_waiting(&b);
+
+	if (!ta || !tb)
+		return;
+	EXPECT_EQ(futex_call(&word, FUTEX_WAKE_BITSET, 10, 0, NULL, 8), 0);
+	EXPECT_EQ(futex_call(&word, FUTEX_WAKE_BITSET, 10, 0, NULL, 0), -EINVAL);
+	EXPECT_EQ(futex_call(&word, FUTEX_WAKE_BITSET, 10, 0, NULL, 4), 1);
+	EXPECT(selftest_join(tb));
+	EXPECT(!a.done);
+	EXPECT_EQ(wake(&word, 10), 1);
+	EXPECT(selftest_join(ta));
+}
+
+SELFTEST(futex_requeue)
+{
+	u32 words[128] = { 0 }, *from = &words[0], *to = &words[100];
+	struct futex_job j[4];
+	struct task *t[4];
+
+	for (int i = 0; i < 4; i++) {
+		j[i] = (struct futex_job){ .word = from };
+		t[i] = start_waiting(&j[i]);
+		if (!t[i])
+			return;
+	}
+	EXPECT_EQ(futex_call(from, FUTEX_CMP_REQUEUE, 1, 2, to, 7), -EAGAIN);
+	EXPECT_EQ(futex_call(from, FUTEX_CMP_REQUEUE, 1, 2, to, 0), 3);
+	EXPECT(selftest_join(t[0]));
+	EXPECT(!j[1].done && !j[2].done && !j[3].done);
+	EXPECT_EQ(wake(to, 1), 1);
+	EXPECT(selftest_join(t[1]));
+	/* A waiter that was moved can be interrupted. */
+	test_signal(t[2]);
+	EXPECT(selftest_join(t[2]));
+	EXPECT_EQ(j[2].result, -ERESTARTSYS);
+	EXPECT_EQ(wake(to, 10), 0);
+	EXPECT_EQ(futex_call(from, FUTEX_REQUEUE, 0, 10, to, 0), 1);
+	EXPECT_EQ(wake(from, 10), 0);
+	EXPECT_EQ(wake(to, 10), 1);
+	EXPECT(selftest_join(t[3]));
+}
+
+/* ---- a lock built as programs build it ---- */
+
+struct lock_job {
+	u32 *lock; /* 0 free, 1 taken, 2 taken with waiters */
+	volatile u64 *count;
+	u32 rounds;
+	volatile u32 failed;
+};
+
+static void user_lock(u32 *lock, volatile u32 *failed)
+{
+	u32 seen = 0;
+
+	if (__atomic_compare_exchange_n(lock, &seen, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		return;
+	while (__atomic_exchange_n(lock, 2, __ATOMIC_SEQ_CST)) {
+		s64 ts[2] = { 5, 0 };
+		s64 r = futex_call(lock, FUTEX_WAIT | FUTEX_PRIVATE, 2, (u64)ts, NULL, 0);
+
+		if (r == -ETIMEDOUT) /* nobody holds it for long: a wake-up was lost */
+			(*failed)++;
+	}
+}
+
+static void user_unlock(u32 *lock)
+{
+	if (__atomic_exchange_n(lock, 0, __ATOMIC_SEQ_CST) == 2)
+		wake(lock, 1);
+}
+
+static void lock_user(void *arg)
+{
+	struct lock_job *j = arg;
+	u32 seed = (u32)(u64)arg;
+
+	for (u32 i = 0; i < j->rounds && !j->failed; i++) {
+		u64 v;
+
+		user_lock(j->lock, &j->failed);
+		v = *j->count;
+		for (u32 spin = test_random(&seed) % 48; spin; spin--)
+			barrier();
+		if (!(test_random(&seed) & 31))
+			sched_yield_current();
+		*j->count = v + 1;
+		user_unlock(j->lock);
+	}
+}
+
+SELFTEST(futex_lock_stress)
+{
+	u32 lock = 0;
+	volatile u64 count = 0;
+	struct lock_job j[4];
+	struct task *t[4];
+
+	for (int i = 0; i < 4; i++) {
+		j[i] = (struct lock_job){ &lock, &count, 4000, 0 };
+		t[i] = selftest_spawn(lock_user, &j[i], "locker");
+		if (!EXPECT(t[i]))
+			return;
+	}
+	for (int i = 0; i < 4; i++) {
+		if (!EXPECT(selftest_join(t[i])))
+			return;
+		EXPECT_EQ(j[i].failed, 0);
+	}
+	EXPECT_EQ(count, 4 * 4000);
+}
+
+/* ---- wake-ups against limits and requeues ---- */
+
+struct churn {
+	u32 words[2];
+	volatile bool stop;
+	volatile u32 woken, ended;
+};
+
+static void churn_waiter(void *arg)
+{
+	struct churn *c = arg;
+	u32 seed = (u32)(u64)current_task();
+
+	while (!c->stop) {
+		s64 ts[2] = { 0, test_random(&seed) % 300000 };
+
+		if (!futex_call(&c->words[0], FUTEX_WAIT | FUTEX_PRIVATE, 0, (u64)ts, NULL, 0))
+			__atomic_add_fetch(&c->woken, 1, __ATOMIC_SEQ_CST);
+	}
+	__atomic_add_fetch(&c->ended, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Every waiter that a waker counted returns 0, and nobody else does. */
+SELFTEST(futex_churn)
+{
+	struct churn c = { .stop = false };
+	struct task *t[4];
+	u32 seed = 9;
+	s64 woken = 0;
+	u64 end;
+
+	for (int i = 0; i < 4; i++) {
+		t[i] = selftest_spawn(churn_waiter, &c, "churn");
+		if (!EXPECT(t[i]))
+			return;
+	}
+	end = machine_now() + 400 * NSEC_PER_MSEC;
+	while (machine_now() < end) {
+		u32 what = test_random(&seed) % 4;
+
+		if (what == 0)
+			futex_call(&c.words[0], FUTEX_REQUEUE | FUTEX_PRIVATE, 0, 2, &c.words[1], 0);
+		else
+			woken += wake(&c.words[what & 1], 2);
+		if (what == 3)
+			selftest_sleep_ns(50000);
+	}
+	c.stop = true;
+	while (c.ended != 4) {
+		woken += wake(&c.words[0], 10) + wake(&c.words[1], 10);
+		sched_yield_current();
+		if (!EXPECT(machine_now() < end + 10 * NSEC_PER_SEC))
+			return;
+	}
+	for (int i = 0; i < 4; i++)
+		EXPECT(selftest_join(t[i]));
+	EXPECT_EQ(c.woken, woken);
+	EXPECT(woken > 0);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Wait queues: tasks that sleep until a condition changes, and the sleeping lock built on them.
+ *
+ * The waiter's pattern makes check-then-sleep atomic. The waiter is on the queue and its state is set before the condition is looked at
+ * for the last time; a waker changes the condition first and looks at the queue afterwards (under the queue's lock):
+ *
+ *	struct waiter w;
+ *	waitq_prepare(&q, &w, TASK_INTERRUPTIBLE, exclusive);   // queue + state
+ *	if (!condition)
+ *		schedule();
+ *	waitq_finish(&q, &w);                                   // off the queue, running
+ */
+#ifndef IPC_WAITQ_H
+#define IPC_WAITQ_H
+
+#include "lib/list.h"
+#include "sched/sched.h"
+
+struct waitq {
+	spinlock_t lock; /* LOCK_WAITQ; taken in interrupts too */
+	struct list waiters;
+};
+
+struct waiter {
+	struct list link;  /* on waitq.waiters, under its lock; empty once woken (exclusive) or finished */
+	struct task *task;
+	void (*notify)(struct waiter *w); /* if not NULL: called under the queue's lock instead of waking task (poll) */
+	bool exclusive;    /* wake one at a time; queued at the tail */
+	bool woken;        /* taken off by a waker: it owns the wake-up and must use it or pass it on */
+};
+
+void waitq_init(struct waitq *q);
+
+/** waitq_prepare() - put current on @q with task state @state. Context: task. */
+void waitq_prepare(struct waitq *q, struct waiter *w, u32 state, bool exclusive);
+
+/**
+ * waitq_finish() - current is running again and off @q. Return: whether a waker had taken it off (an exclusive waiter that got a wake-up and does
+ * not use it, because of a signal or because it leaves work behind, must pass it on with waitq_wake(q, 1, 0)).
+ */
+bool waitq_finish(struct waitq *q, struct waiter *w);
+
+/** waitq_wake_slow() - waitq_wake() when somebody seems to wait. */
+unsigned waitq_wake_slow(struct waitq *q, unsigned nr, unsigned flags);
+
+/**
+ * waitq_wake() - wake all non-exclusive waiters and up to @nr exclusive ones (0 = all), in queue order. @flags: WAKE_SYNC.
+ *
+ * Without waiters: a fence and one load. The caller made its condition visible before; the fence orders that store before
+ * the load of the queue, and pairs with the barrier of waitq_prepare() (queue first, condition afterwards): of a waker and
+ * a waiter that race, at least one sees the other. Preempts the caller at its end if that became due and is allowed.
+ * Context: any. Return: exclusive waiters woken.
+ */
+static inline unsigned waitq_wake(struct waitq *q, unsigned nr, unsigned flags)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (likely(READ_ONCE(q->waiters.next) == &q->waiters))
+		return 0;
+	return waitq_wake_slow(q, nr, flags);
+}
+
+/** waitq_add_notify() - put a poll waiter (w->notify set) on @q without touching the task state. waitq_finish() style removal: waitq_remove(). */
+void waitq_add_notify(struct waitq *q, struct waiter *w);
+void waitq_remove(struct waitq *q, struct waiter *w);
+
+/**
+ * sleep_until() - schedule() with a limit: sleep until @when ns (~0ull = no limit), a signal (interruptible) or a wake-up.
+ * The caller has set its state, @state, already (waitq_prepare() or set_current_state()) and found its condition false since;
+ * it is not set here, where a wake-up that came in between would be undone. A plain sleep is set_current_state() and this.
+ * Return: true if @when was reached; the state is TASK_RUNNING then.
+ */
+bool sleep_until(u64 when, u32 state);
+
+/**
+ * struct mutex - sleeping lock; FIFO wake-ups, no hand-over: a running task may take the lock before the woken one gets to it.
+ */
+struct mutex {
+	volatile u32 locked; /* 0 free, 1 locked, 2 locked and somebody may wait; atomic */
+	struct waitq waiters;
+#ifdef DEBUG
+	struct task *owner; /* the holder, written by it */
+#endif
+};
+
+void mutex_init(struct mutex *m);
+void mutex_lock_slow(struct mutex *m);   /* out of line part of mutex_lock() */
+void mutex_unlock_slow(struct mutex *m); /* out of line part of mutex_unlock() */
+#ifdef DEBUG
+void mutex_debug_lock(struct mutex *m);
+void mutex_debug_locked(struct mutex *m);
+void mutex_debug_unlock(struct mutex *m);
+#else
+#define mutex_debug_lock(m) ((void)0)
+#define mutex_debug_locked(m) ((void)0)
+#define mutex_debug_unlock(m) ((void)0)
+#endif
+
+/** mutex_trylock() - Return: whether the lock was free and is now ours. */
+static inline bool mutex_trylock(struct mutex *m)
+{
+	u32 expected = 0;
+
+	if (!__atomic_compare_exchange_n(&m->locked, &expected, 1, false, __ATOMIC_ACQUIRE,
+					 __ATOMIC_RELAXED))
+		return false;
+	mutex_debug_locked(m);
+	return true;
+}
+
+/** mutex_lock() - uninterruptible. Context: task, no spin lock held. */
+static inline void mutex_lock(struct mutex *m)
+{
+	mutex_debug_lock(m);
+	if (unlikely(!mutex_trylock(m)))
+		mutex_lock_slow(m);
+}
+
+/** mutex_lock_interruptible() - Return: 0 or -ERESTARTSYS. */
+int mutex_lock_interruptible(struct mutex *m);
+
+/**
+ * mutex_unlock() - may be called with a task state set for sleeping. Touches @m after another task can have taken the lock:
+ * a mutex must not be freed by whoever gets it next, only when its users are known to be gone.
+ */
+static inline void mutex_unlock(struct mutex *m)
+{
+	mutex_debug_unlock(m);
+	if (unlikely(__atomic_exchange_n(&m->locked, 0, __ATOMIC_SEQ_CST) == 2))
+		mutex_unlock_slow(m);
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Scheduling attributes (nice, class, lent priority) and the figures that the rest of the kernel and its tests read.
+ */
+#include "sched/internal.h"
+
+#include "lib/errno.h"
+#include "lib/string.h"
+
+static void set_attr(struct task *t, int nice, unsigned class, unsigned rt_priority, bool keep_class)
+{
+	u64 irq = irq_save();
+	struct runq *rq = task_rq_lock(t);
+
+	rq_clock_update(rq, machine_now());
+	if (keep_class) {
+		class = t->class;
+		rt_priority = t->rt_priority;
+	} else {
+		nice = t->nice;
+	}
+	if (sched_policy->set_attr(rq, t, nice, class, rt_priority))
+		runq_resched(rq);
+	spin_unlock_raw(rq->lock);
+	irq_restore(irq);
+}
+
+void sched_set_nice(struct task *t, int nice)
+{
+	set_attr(t, min(max(nice, -20), 19), 0, 0, true);
+}
+
+int sched_set_class(struct task *t, unsigned class, unsigned rt_priority)
+{
+	if (class > SCHED_RR)
+		return -EINVAL;
+	if (class == SCHED_OTHER ? rt_priority != 0 : rt_priority < 1 || rt_priority > 99)
+		return -EINVAL;
+	set_attr(t, 0, class, rt_priority, false);
+	return 0;
+}
+
+static void lend(struct task *t, int prio)
+{
+	u64 irq = irq_save();
+	struct runq *rq = task_rq_lock(t);
+
+	rq_clock_update(rq, machine_now());
+	if (sched_policy->lend(rq, t, prio))
+		runq_resched(rq);
+	spin_unlock_raw(rq->lock);
+	irq_restore(irq);
+}
+
+void sched_lend(struct task *owner, const struct task *waiter)
+{
+	lend(owner, READ_ONCE(waiter->prio));
+}
+
+void sched_unlend(struct task *owner)
+{
+	lend(owner, NO_LENT_PRIO);
+}
+
+u64 sched_timeslice_ns(struct task *t)
+{
+	return sched_policy->timeslice(t) * sched_tick_ns;
+}
+
+bool sched_better(const struct task *a, const struct task *b)
+{
+	return sched_policy->better(a, b);
+}
+
+const struct cpumask *sched_online_mask(void)
+{
+	return &sched_online;
+}
+
+/* -------------------------------------------------------------- figures */
+
+u64 sched_task_runtime(struct task *t)
+{
+	u64 irq = irq_save();
+	struct runq *rq = task_rq_lock(t);
+	u64 ns = t->exec_total, now = machine_now();
+
+	if (rq->curr == t && now > t->exec_start)
+		ns += now - t->exec_start;
+	spin_unlock_raw(rq->lock);
+	irq_restore(irq);
+	return ns;
+}
+
+void sched_cpu_stats(unsigned cpu, struct sched_cpu_stats *st)
+{
+	struct runq *rq;
+	u64 alive;
+
+	memset(st, 0, sizeof(*st));
+	if (cpu >= machine_cpus_present() || !sched_online_cpu(cpu))
+		return;
+	rq = machine_runq(cpu);
+	st->idle_ns = sched_task_runtime(rq->idle);
+	alive = machine_now() - rq->online_since;
+	st->busy_ns = alive > st->idle_ns ? alive - st->idle_ns : 0;
+	st->nr_switches = rq->nr_switches;
+	st->nr_running = rq->nr_running;
+	st->ticks = rq->ticks;
+	st->late_ticks = rq->late_ticks;
+	st->migrations_in = rq->migrations_in;
+	st->resched_ipis = rq->resched_ipis;
+	st->migrate_ipis = rq->migrate_ipis;
+	st->current_id = READ_ONCE(rq->curr)->id;
+}
+
+u64 sched_switch_hash(u64 *nr_switches)
+{
+	u64 hash = 0, n = 0;
+	unsigned cpu;
+
+	for_each_cpu_in(cpu, &sched_online) {
+		struct runq *rq = machine_runq(cpu);
+
+		n += rq->nr_switches;
+		hash = (hash ^ rq->hash) * 0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+	}
+	if (nr_switches)
+		*nr_switches = n;
+	return hash;
+}
+
+void sched_dump(void (*print)(const char *fmt, ...))
+{
+	for (unsigned cpu = 0; sched_policy && cpu < machine_cpus_present(); cpu++) {
+		struct runq *rq = machine_runq(cpu);
+		struct task *curr = rq ? READ_ONCE(rq->curr) : NULL;
+
+		if (!curr)
+			continue;
+		print("cpu %u%s: running %u (%s)%s, prio %d, queued %u, switches %llu, tick %s\n", cpu,
+		      sched_online_cpu(cpu) ? "" : " (offline)", curr->id, curr->comm,
+		      curr == rq->idle ? " = idle" : "", curr->prio, rq->nr_running,
+		      (unsigned long long)rq->nr_switches, rq->tick_on ? "on" : "off");
+		if (sched_policy->dump)
+			sched_policy->dump(rq, print);
+	}
+}
+
+const char *sched_policy_name(void)
+{
+	return sched_policy ? sched_policy->name : "none";
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Descriptor tables. A process has one; clone(CLONE_FILES) shares it. A call on a table that nobody else can change at this moment
+ * (one process, one thread) uses the file without counting a reference: the pipe paths feel the two atomic operations.
+ */
+#ifndef SYS_FD_H
+#define SYS_FD_H
+
+#include "ipc/file.h"
+#include "task/thread.h"
+
+#define FD_MAX	 1024 /* hard limit of descriptors in a table */
+#define FD_SMALL 32   /* that fit without a second allocation */
+
+struct files {
+	u32 refs;	   /* atomic: processes */
+	spinlock_t lock;   /* LOCK_FILES: everything below, unless the only user reads it */
+	unsigned size;	   /* of fds */
+	struct file **fds; /* small, or allocated */
+	u64 open[FD_MAX / 64];
+	u64 cloexec[FD_MAX / 64];
+	struct file *small[FD_SMALL];
+};
+
+/** struct fd_ref - a file in use by a call: from fd_get() to fd_put(). */
+struct fd_ref {
+	struct file *file; /* NULL: bad descriptor */
+	bool counted;
+};
+
+/** fd_file() - the file of descriptor @fd with a counted reference. Any table, takes its lock. Return: NULL if @fd is not open. */
+struct file *fd_file(struct files *files, u64 fd);
+
+/**
+ * fd_get() - the file behind descriptor @fd of the current process, until fd_put(). Context: task of a process.
+ *
+ * No reference is needed if only this thread can close it: it alone could add a thread or share the table meanwhile.
+ */
+static inline struct fd_ref fd_get(u64 fd)
+{
+	struct process *p = current_process();
+	struct files *files = p->files;
+
+	if (likely(READ_ONCE(files->refs) == 1 && READ_ONCE(p->nr_threads) == 1))
+		return (struct fd_ref){(u32)fd < files->size ? files->fds[(u32)fd] : NULL, false};
+	return (struct fd_ref){fd_file(files, fd), true};
+}
+
+static inline void fd_put(struct fd_ref ref)
+{
+	if (unlikely(ref.counted) && ref.file)
+		file_put(ref.file);
+}
+
+/**
+ * fd_install() - give @file (its reference goes to the table) the lowest free descriptor >= @from of the current process.
+ * Return: the descriptor; -EMFILE, -ENOMEM (the caller keeps its reference).
+ */
+s64 fd_install(struct file *file, unsigned from, bool cloexec);
+
+/** fd_next() - Return: the lowest open descriptor >= @fd in @files, or FD_MAX. */
+unsigned fd_next(struct files *files, unsigned fd);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Shared between the files of kernel/task only.
+ */
+#ifndef TASK_INTERNAL_H
+#define TASK_INTERNAL_H
+
+#include "lib/errno.h"
+#include "task/thread.h"
+
+/** thread_alloc() - a zeroed thread with a kernel stack, two references, no id. Return: NULL if out of memory. */
+struct thread *thread_alloc(void);
+/** thread_discard() - free a thread that never ran (its id, if any, is already unhashed; proc is not put). */
+void thread_discard(struct thread *t);
+/** process_alloc() - a zeroed process with one reference. Return: NULL if out of memory. */
+struct process *process_alloc(void);
+
+/** tid_assign() - give @t an unused id and hash it. Context: tree_lock held. Return: 0 or -EAGAIN. */
+int tid_assign(struct thread *t);
+/** tid_set() - hash @t under @tid. Context: tree_lock held. */
+void tid_set(struct thread *t, u32 tid);
+/** process_find_locked() - as process_find() without a reference. Context: tree_lock held. */
+struct process *process_find_locked(u32 pid);
+
+/** itimer_fired() - ITIMER_REAL of a process. Context: interrupt. */
+void itimer_fired(struct timer *timer);
+
+/** vfork_release() - let the vfork parent of @p go on. Context: tree_lock held. */
+void vfork_release(struct process *p);
+
+/** notify_parent() - SIGCHLD and wake-up for a change of @p's state. @code: CLD_*. Context: tree_lock held. */
+void notify_parent(struct process *p, s32 code, s32 value);
+
+/** signal_recalc_new() - set the pending flag of a thread that has not run yet (a stop or exit of its process may be under way). */
+void signal_recalc_new(struct thread *t);
+
+/** signal_wake() - make @t look at its signals. Context: sig_lock held. @fatal: also out of a stop. */
+void signal_wake(struct thread *t, bool fatal);
+
+/** mm_adopt() - make @mm the current thread's and process's address space and run in it; the old one is put. */
+void mm_adopt(struct mm *mm);
+
+#endif

@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sending signals, stopping and continuing, and the work a thread does on its way back to user mode. The user-side frames are in
+ * sigframe.c.
+ *
+ * A pending signal is a bit in thread.pending or process.pending, both under the process's sig_lock. task.signal_pending says "look at
+ * your signals": it is set by senders after the bit, and recomputed by the thread itself under the lock. A sender sets the flag, then wakes the
+ * thread; an interruptible sleep looks at the flag under the run-queue lock (schedule()), so either sees the other.
+ */
+#include "task/signal.h"
+
+#include <arch/smp.h>
+
+#include "ipc/file.h"
+#include "log.h"
+#include "lib/string.h"
+#include "task/internal.h"
+#include "task/sigframe.h"
+
+#define SIG_STOPS (SIGMASK(SIGSTOP) | SIGMASK(SIGTSTP) | SIGMASK(SIGTTIN) | SIGMASK(SIGTTOU))
+#define SIG_DFL_IGNORED (SIGMASK(SIGCONT) | SIGMASK(SIGCHLD) | SIGMASK(SIGWINCH) | SIGMASK(SIGURG))
+/* Faults: taken before anything else that waits. */
+#define SIG_SYNCHRONOUS                                                                            \
+	(SIGMASK(SIGSEGV) | SIGMASK(SIGBUS) | SIGMASK(SIGILL) | SIGMASK(SIGTRAP) | SIGMASK(SIGFPE))
+
+void signal_wake(struct thread *t, bool fatal)
+{
+	__atomic_store_n(&t->task.signal_pending, 1, __ATOMIC_SEQ_CST);
+	if (task_wake(&t->task, TASK_INTERRUPTIBLE | (fatal ? TASK_STOPPED : 0), 0))
+		return;
+	/* In user mode on another CPU: an interrupt makes it look. It cannot move without passing through the kernel, which looks too. */
+	if (t->task.state == TASK_RUNNING && t->task.cpu != cpu_index())
+		machine_send_resched(t->task.cpu);
+}
+
+static sigset_t deliverable(const struct thread *t)
+{
+	return (t->pending | t->proc->pending) & ~t->blocked;
+}
+
+void signal_recalc(struct thread *t)
+{
+	const struct process *p = t->proc;
+
+	t->task.signal_pending = deliverable(t) || p->stopped || p->exiting || t->restore_mask ||
+				 (p->exec_thread && p->exec_thread != t);
+}
+
+void signal_recalc_new(struct thread *t)
+{
+	u64 flags = spin_lock_irqsave(&t->proc->sig_lock);
+
+	signal_recalc(t);
+	spin_unlock_irqrestore(&t->proc->sig_lock, flags);
+}
+
+/* Would @sig have no effect on @p now? A blocked signal is kept: its action may change before it is unblocked. */
+static bool is_ignored(const struct process *p, int sig)
+{
+	u64 handler = p->actions[sig].handler;
+
+	if (p == init_process && handler == SIG_DFL)
+		return true;
+	return handler == SIG_IGN || (handler == SIG_DFL && (SIGMASK(sig) & SIG_DFL_IGNORED));
+}
+
+static void remember(struct siginfo_lite *infos, sigset_t pending, int sig, const struct siginfo_lite *info)
+{
+	if (sig < NSIG_STORED && !(pending & SIGMASK(sig))) {
+		if (info)
+			infos[sig] = *info;
+		else
+			infos[sig] = (struct siginfo_lite){ .code = SI_KERNEL };
+	}
+}
+
+/* Side effects of sending, whatever the disposition: SIGCONT and stop signals cancel each other. Context: sig_lock. */
+static void send_effects(struct process *p, int sig)
+{
+	struct thread *t;
+
+	if (SIGMASK(sig) & SIG_STOPS) {
+		p->pending &= ~SIGMASK(SIGCONT);
+		list_for_each (t, &p->threads, link)
+			t->pending &= ~SIGMASK(SIGCONT);
+	} else if (sig == SIGCONT) {
+		p->pending &= ~SIG_STOPS;
+		list_for_each (t, &p->threads, link)
+			t->pending &= ~SIG_STOPS;
+		if (p->stopped) {
+			p->stopped = false;
+			p->stop_pending = false;
+			p->cont_pending = p->cont_notify = true;
+			list_for_each (t, &p->threads, link)
+				task_wake(&t->task, TASK_STOPPED, 0);
+		}
+	} else if (sig == SIGKILL) {
+		list_for_each (t, &p->threads, link) {
+			t->pending |= SIGMASK(SIGKILL);
+			signal_wake(t, true);
+		}
+	}
+}
+
+/* Context: sig_lock held. */
+static void send_locked(struct process *p, struct thread *target, int sig, const struct siginfo_lite *info)
+{
+	struct thread *t;
+
+	if (list_empty(&p->threads) || p->exiting)
+		return;
+	if (sig == SIGKILL && p == init_process)
+		return;
+	send_effects(p, sig);
+	if (target) {
+		if (is_ignored(p, sig) && !(target->blocked & SIGMASK(sig)))
+			return;
+		remember(target->info, target->pending, sig, info);
+		target->pending |= SIGMASK(sig);
+		if (!(target->blocked & SIGMASK(sig)))
+			signal_wake(target, sig == SIGKILL);
+		return;
+	}
+	t = list_first(&p->threads, struct thread, link);
+	if (t->blocked & SIGMASK(sig)) /* another thread may want it */
+		list_for_each (t, &p->threads, link)
+			if (!(t->blocked & SIGMASK(sig)))
+				break;
+	if (&t->link != &p->threads && is_ignored(p, sig))
+		return;
+	remember(p->info, p->pending, sig, info);
+	p->pending |= SIGMASK(sig);
+	if (&t->link != &p->threads)
+		signal_wake(t, false);
+}
+
+int signal_process(struct process *p, int sig, const struct siginfo_lite *info)
+{
+	u64 flags = spin_lock_irqsave(&p->sig_lock);
+
+	send_locked(p, NULL, sig, info);
+	spin_unlock_irqrestore(&p->sig_lock, flags);
+	return 0;
+}
+
+int signal_thread(struct thread *t, int sig, const struct siginfo_lite *info)
+{
+	struct process *p = t->proc;
+	u64 flags;
+
+	if (!p)
+		return -ESRCH;
+	flags = spin_lock_irqsave(&p->sig_lock);
+	if (!list_empty(&t->link)) /* still one of its threads */
+		send_locked(p, t, sig, info);
+	spin_unlock_irqrestore(&p->sig_lock, flags);
+	return 0;
+}
+
+void signal_force(int sig, const struct siginfo_lite *info)
+{
+	struct thread *t = current_thread();
+	struct process *p = t->proc;
+	u64 flags = spin_lock_irqsave(&p->sig_lock);
+	struct sigaction_k *act = &p->actions[sig];
+
+	if (act->handler == SIG_IGN || (t->blocked & SIGMASK(sig)) || p == init_process) {
+		act->handler = SIG_DFL;
+		t->blocked &= ~SIGMASK(sig);
+		if (p == init_process) {
+			spin_unlock_irqrestore(&p->sig_lock, flags);
+			panic("init got a fatal signal %d", sig);
+		}
+	}
+	remember(t->info, t->pending, sig, info);
+	t->pending |= SIGMASK(sig);
+	t->task.signal_pending = 1;
+	spin_unlock_irqrestore(&p->sig_lock, flags);
+}
+
+void signal_exec(struct process *p)
+{
+	u64 flags = spin_lock_irqsave(&p->sig_lock);
+
+	for (int sig = 1; sig <= NSIG; sig++)
+		p->actions[sig] = (struct sigaction_k){
+			.handler = p->actions[sig].handler == SIG_IGN ? SIG_IGN : SIG_DFL,
+		};
+	spin_unlock_irqrestore(&p->sig_lock, flags);
+}
+
+void task_user_fault(struct regs *regs, int sig, int code, u64 addr, const char *what)
+{
+	struct siginfo_lite info = { .code = code, .value = addr };
+	struct thread *t = current_thread();
+	u64 handler = t->proc->actions[sig].handler;
+
+	if (handler == SIG_DFL || handler == SIG_IGN || (t->blocked & SIGMASK(sig)))
+		klog("%s[%u]: %s at 0x%llx, ip 0x%llx sp 0x%llx error 0x%llx: killed by signal %d",
+		     t->task.comm, t->tid, what, (unsigned long long)addr, (unsigned long long)regs->rip,
+		     (unsigned long long)regs->rsp, (unsigned long long)regs->orig, sig);
+	signal_force(sig, &info);
+}
+
+/* ---- the way back to user mode ---- */
+
+static int take_from(sigset_t *pending, struct siginfo_lite *infos, sigset_t blocked, struct siginfo_lite *info)
+{
+	sigset_t set = *pending & ~blocked;
+	int sig;
+
+	if (!set)
+		return 0;
+	if (set & SIGMASK(SIGKILL))
+		set = SIGMASK(SIGKILL);
+	else if (set & SIG_SYNCHRONOUS)
+		set &= SIG_SYNCHRONOUS;
+	sig = __builtin_ctzll(set) + 1;
+	*pending &= ~SIGMASK(sig);
+	*info = sig < NSIG_STORED ? infos[sig] : (struct siginfo_lite){ .code = SI_USER };
+	return sig;
+}
+
+static int take_signal(struct thread *t, struct siginfo_lite *info)
+{
+	int sig = take_from(&t->pending, t->info, t->blocked, info);
+
+	return sig ? sig : take_from(&t->proc->pending, t->proc->info, t->blocked, info);
+}
+
+/* The process stops: tell the parent once; every thread comes to wait_while_stopped(). Context: sig_lock, released here. */
+static void stop_process(struct process *p, int sig, u64 flags)
+{
+	struct thread *t;
+
+	p->stopped = true;
+	p->stop_pending = true;
+	p->cont_pending = false;
+	p->stop_signal = sig;
+	list_for_each (t, &p->threads, link)
+		if (t != current_thread())
+			signal_wake(t, false);
+	spin_unlock_irqrestore(&p->sig_lock, flags);
+	spin_lock(&tree_lock);
+	notify_parent(p, CLD_STOPPED, sig);
+	spin_unlock(&tree_lock);
+}
+
+static void wait_while_stopped(struct thread *t)
+{
+	struct process *p = t->proc;
+
+	for (;;) {
+		u64 flags = spin_lock_irqsave(&p->sig_lock);
+		bool stay = p->stopped && !p->exiting && !(t->pending & SIGMASK(SIGKILL)) &&
+			    !(p->exec_thread && p->exec_thread != t);
+
+		bool notify = !stay && p->cont_notify;
+
+		if (stay)
+			set_current_state(TASK_STOPPED);
+		else
+			p->cont_notify = false;
+		spin_unlock_irqrestore(&p->sig_lock, flags);
+		if (notify) {
+			spin_lock(&tree_lock);
+			notify_parent(p, CLD_CONTINUED, SIGCONT);
+			spin_unlock(&tree_lock);
+		}
+		if (!stay)
+			return;
+		schedule();
+	}
+}
+
+/* A system call that was interrupted: decide what the user sees. @handler: flags of the handler about to run, or NULL if none runs. */
+static void finish_restart(struct regs *regs, const struct sigaction_k *act)
+{
+	switch ((s64)regs->rax) {
+	case -ERESTARTSYS:
+		if (act && !(act->flags & SA_RESTART)) {
+			regs->rax = (u64)-EINTR;
+			return;
+		}
+		regs->rax = regs->orig;
+		break;
+	case -ERESTARTNOHAND:
+		if (act) {
+			regs->rax = (u64)-EINTR;
+			return;
+		}
+		regs->rax = regs->orig;
+		break;
+	case -ERESTART_RESTARTBLOCK:
+		if (act) {
+			regs->rax = (u64)-EINTR;
+			return;
+		}
+		regs->rax = 219; /* restart_syscall */
+		break;
+	default:
+		return;
+	}
+	regs->rip -= 2; /* the SYSCALL instruction */
+}
+
+/* Deliver what is pending. @syscall: regs belong to a system call that may have to be restarted. */
+static void do_signals(struct regs *regs, bool syscall)
+{
+	struct thread *t = current_thread();
+	struct process *p = t->proc;
+
+	for (;;) {
+		u64 flags = spin_lock_irqsave(&p->sig_lock);
+		struct siginfo_lite info;
+		struct sigaction_k act;
+		sigset_t mask;
+		int sig;
+
+		if (p->exiting || (p->exec_thread && p->exec_thread != t)) {
+			s32 status = p->exit_status;
+
+			spin_unlock_irqrestore(&p->sig_lock, flags);
+			thread_exit(status);
+		}
+		if (p->stopped && !(t->pending & SIGMASK(SIGKILL))) {
+			spin_unlock_irqrestore(&p->sig_lock, flags);
+			wait_while_stopped(t);
+			continue;
+		}
+		sig = take_signal(t, &info);
+		if (!sig) {
+			if (t->restore_mask) {
+				t->restore_mask = false;
+				t->blocked = t->saved_mask;
+				spin_unlock_irqrestore(&p->sig_lock, flags);
+				continue; /* the old mask may let something through */
+			}
+			signal_recalc(t);
+			spin_unlock_irqrestore(&p->sig_lock, flags);
+			if (syscall)
+				finish_restart(regs, NULL);
+			return;
+		}
+		act = p->actions[sig];
+		if (act.handler == SIG_IGN || is_ignored(p, sig)) {
+			spin_unlock_irqrestore(&p->sig_lock, flags);
+			continue;
+		}
+		if (act.handler == SIG_DFL) {
+			if (SIGMASK(sig) & SIG_STOPS) {
+				stop_process(p, sig, flags);
+				continue;
+			}
+			spin_unlock_irqrestore(&p->sig_lock, flags);
+			process_exit(sig);
+		}
+		mask = t->restore_mask ? t->saved_mask : t->blocked;
+		t->restore_mask = false;
+		if (act.flags & SA_RESETHAND)
+			p->actions[sig].handler = SIG_DFL;
+		t->blocked |= act.mask;
+		if (!(act.flags & SA_NODEFER))
+			t->blocked |= SIGMASK(sig);
+		t->blocked &= ~SIG_UNBLOCKABLE;
+		signal_recalc(t);
+		spin_unlock_irqrestore(&p->sig_lock, flags);
+		if (syscall)
+			finish_restart(regs, &act);
+		syscall = false;
+		if (sigframe_push(t, regs, sig, &act, &info, mask)) {
+			struct siginfo_lite segv = { .code = SI_KERNEL };
+
+			if (sig == SIGSEGV) /* no way to tell it: fatal */
+				p->actions[SIGSEGV].handler = SIG_DFL;
+			signal_force(SIGSEGV, &segv);
+		}
+		if (!t->task.signal_pending)
+			return;
+	}
+}
+
+void task_user_work(struct regs *regs)
+{
+	if (need_resched())
+		sched_user_exit();
+	if (current_task()->signal_pending)
+		do_signals(regs, false);
+}
+
+void task_syscall_work(struct regs *regs)
+{
+	if (need_resched())
+		sched_user_exit();
+	if (current_task()->signal_pending)
+		do_signals(regs, true);
+	else
+		finish_restart(regs, NULL); /* another thread took the signal that interrupted the call */
+}
+
+/* ---- the calls ---- */
+
+s64 do_sigaction(int sig, const struct sigaction_k *act, struct sigaction_k *old)
+{
+	struct process *p = current_process();
+	struct thread *t;
+	u64 flags;
+
+	if (sig < 1 || sig > NSIG || (act && (SIGMASK(sig) & SIG_UNBLOCKABLE)))
+		return -EINVAL;
+	flags = spin_lock_irqsave(&p->sig_lock);
+	if (old)
+		*old = p->actions[sig];
+	if (act) {
+		p->actions[sig] = *act;
+		p->actions[sig].mask &= ~SIG_UNBLOCKABLE;
+		if (is_ignored(p, sig)) { /* what waits is discarded, even if blocked */
+			p->pending &= ~SIGMASK(sig);
+			list_for_each (t, &p->threads, link)
+				t->pending &= ~SIGMASK(sig);
+		}
+	}
+	spin_unlock_irqrestore(&p->sig_lock, flags);
+	return 0;
+}
+
+/* Replace current's mask. A signal of the process that another thread now has to take wakes that thread. */
+static void set_blocked(struct thread *t, sigset_t mask)
+{
+	struct process *p = t->proc;
+	u64 flags = spin_lock_irqsave(&p->sig_lock);
+
+	t->blocked = mask & ~SIG_UNBLOCKABLE;
+	if ((p->pending & t->blocked) && p->nr_threads > 1) {
+		struct thread *o;
+
+		list_for_each (o, &p->threads, link)
+			if (o != t && (p->pending & ~o->blocked))
+				signal_wake(o, false);
+	}
+	signal_recalc(t);
+	spin_unlock_irqrestore(&p->sig_lock, flags);
+}
+
+s64 do_sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	struct thread *t = current_thread();
+	sigset_t mask = t->blocked;
+
+	if (old)
+		*old = t->blocked;
+	if (!set)
+		return 0;
+	switch (how) {
+	case 0: /* SIG_BLOCK */
+		mask |= *set;
+		break;
+	case 1: /* SIG_UNBLOCK */
+		mask &= ~*set;
+		break;
+	case 2: /* SIG_SETMASK */
+		mask = *set;
+		break;
+	default:
+		return -EINVAL;
+	}
+	set_blocked(t, mask);
+	return 0;
+}
+
+void signal_set_temporary_mask(sigset_t mask)
+{
+	struct thread *t = current_thread();
+
+	t->saved_mask = t->blocked;
+	t->restore_mask = true;
+	set_blocked(t, mask);
+	/* set_blocked() counts restore_mask as work; a sleep must not end because of it. */
+	t->task.signal_pending = 0;
+	barrier();
+	u64 flags = spin_lock_irqsave(&t->proc->sig_lock);
+	if (deliverable(t) || t->proc->stopped || t->proc->exiting)
+		t->task.signal_pending = 1;
+	spin_unlock_irqrestore(&t->proc->sig_lock, flags);
+}
+
+void signal_end_temporary_mask(bool interrupted)
+{
+	struct thread *t = current_thread();
+
+	if (!interrupted) {
+		t->restore_mask = false;
+		set_blocked(t, t->saved_mask);
+	} else {
+		t->task.signal_pending = 1; /* the mask is restored on the way out, after a handler saw the temporary one */
+	}
+}
+
+s64 do_sigsuspend(sigset_t mask)
+{
+	signal_set_temporary_mask(mask);
+	for (;;) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (current_task()->signal_pending)
+			break;
+		schedule();
+	}
+	set_current_state(TASK_RUNNING);
+	signal_end_temporary_mask(true);
+	return -ERESTARTNOHAND;
+}
+
+s64 do_sigtimedwait(sigset_t set, u64 deadline, struct siginfo_lite *info)
+{
+	struct thread *t = current_thread();
+	struct process *p = t->proc;
+	sigset_t blocked = t->blocked;
+	bool late = false;
+	int sig;
+
+	set &= ~SIG_UNBLOCKABLE;
+	for (;;) {
+		u64 flags = spin_lock_irqsave(&p->sig_lock);
+
+		sig = take_from(&t->pending, t->info, ~set, info);
+		if (!sig)
+			sig = take_from(&p->pending, p->info, ~set, info);
+		t->blocked = sig || late ? blocked : blocked & ~set; /* so that senders wake us */
+		signal_recalc(t);
+		if (!sig && !late && !t->task.signal_pending)
+			set_current_state(TASK_INTERRUPTIBLE);
+		spin_unlock_irqrestore(&p->sig_lock, flags);
+		if (sig)
+			return sig;
+		if (late)
+			return -EAGAIN;
+		if (t->task.signal_pending) {
+			set_blocked(t, blocked);
+			return -EINTR;
+		}
+		late = deadline == 0 || sleep_until(deadline, TASK_INTERRUPTIBLE);
+		set_current_state(TASK_RUNNING);
+	}
+}
+
+/* kill(2) to all of a group (@pgrp > 0) or to all but init and ourselves (@pgrp == 0). */
+static s64 kill_many(u32 pgrp, int sig, const struct siginfo_lite *info)
+{
+	struct process *p, *self = current_process();
+	s64 ret = -ESRCH;
+
+	spin_lock(&tree_lock);
+	list_for_each (p, &process_list, all) {
+		if (pgrp ? p->pgrp != pgrp : p->pid == 1 || p == self)
+			continue;
+		ret = 0;
+		if (sig && p->state == PROC_ALIVE)
+			signal_process(p, sig, info);
+	}
+	spin_unlock(&tree_lock);
+	return ret;
+}
+
+s64 do_kill(s64 pid, int sig)
+{
+	struct process *self = current_process(), *p;
+	struct siginfo_lite info = { .code = SI_USER, .pid = self->pid };
+
+	if (sig < 0 || sig > NSIG)
+		return -EINVAL;
+	if (pid <= 0)
+		return kill_many(pid == 0 ? self->pgrp : pid == -1 ? 0 : (u32)-pid, sig, &info);
+	p = process_find((u32)pid);
+	if (!p)
+		return -ESRCH;
+	if (sig)
+		signal_process(p, sig, &info);
+	process_put(p);
+	return 0;
+}
+
+s64 do_tgkill(u32 tgid, u32 tid, int sig)
+{
+	struct siginfo_lite info = { .code = SI_TKILL, .pid = current_process()->pid };
+	struct thread *t;
+	s64 ret = -ESRCH;
+
+	if (sig < 0 || sig > NSIG || (s32)tid <= 0)
+		return -EINVAL;
+	t = thread_find(tid);
+	if (!t)
+		return -ESRCH;
+	if (t->proc && (!tgid || t->proc->pid == tgid))
+		ret = sig ? signal_thread(t, sig, &info) : 0;
+	thread_put(t);
+	return ret;
+}
+
+/* ---- what ipc asks for ---- */
+
+void signal_send_current(int sig)
+{
+	struct siginfo_lite info = { .code = SI_USER, .pid = current_process() ? current_process()->pid : 0 };
+
+	if (current_process())
+		signal_thread(current_thread(), sig, &info);
+}
+
+int signal_send_group(u32 pgrp, int sig)
+{
+	struct siginfo_lite info = { .code = SI_KERNEL };
+
+	return pgrp ? (int)kill_many(pgrp, sig, &info) : -ESRCH;
+}
+
+bool current_ignores_or_blocks(int sig)
+{
+	struct thread *t = current_thread();
+
+	return (t->blocked & SIGMASK(sig)) || t->proc->actions[sig].handler == SIG_IGN;
+}
+
+void itimer_fired(struct timer *timer)
+{
+	struct process *p = container_of(timer, struct process, itimer);
+	u64 flags = spin_lock_irqsave(&p->sig_lock);
+	u64 interval = p->itimer_interval, when = 0;
+
+	send_locked(p, NULL, SIGALRM, NULL);
+	if (interval) {
+		u64 now = machine_now();
+
+		when = p->itimer_when + interval;
+		if (when <= now) /* late by whole periods: they are lost, as a pending SIGALRM is one signal */
+			when += (now - when) / interval * interval + interval;
+	}
+	p->itimer_when = when;
+	spin_unlock_irqrestore(&p->sig_lock, flags);
+	if (when)
+		timer_start(timer, when);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads and processes. A thread is what the scheduler runs plus a kernel stack and signal state; a process (thread group) is an
+ * address space, descriptors, signal actions and a place in the process tree. Kernel tasks are threads without a process.
+ *
+ * Lock order: tree_lock, then one process->sig_lock. tree_lock protects parents, children, groups, sessions and is never taken
+ * in an interrupt. sig_lock protects one process's signal state and its thread list; timers take it in interrupts.
+ */
+#ifndef TASK_THREAD_H
+#define TASK_THREAD_H
+
+#include <arch/thread.h>
+
+#include "ipc/waitq.h"
+#include "mm/mm.h"
+#include "sched/sched.h"
+#include "task/signal.h"
+#include "time/timer.h"
+
+struct files;
+struct node;
+struct process;
+
+/** struct thread - (t) tree_lock, (s) process->sig_lock, (p) the thread itself, (c) constant, (a) atomic. */
+struct thread {
+	struct task task; /* first member: a struct task of the kernel is always a thread */
+	struct arch_thread arch;
+	struct process *proc; /* (c) NULL for kernel tasks */
+	struct mm *mm;        /* (p) address space it runs in: proc->mm, or NULL (kernel task, exiting) */
+	struct list link;     /* (s) on proc->threads */
+	struct list hash;     /* (t) on the table of thread ids */
+	u32 refs;             /* (a) one for running, one of its process (leader) or joiner, one of each finder */
+	u32 tid;              /* (t) changes only when exec makes this thread the leader */
+
+	sigset_t blocked;     /* (s) written by itself only */
+	sigset_t pending;     /* (s) directed at this thread */
+	struct siginfo_lite info[NSIG_STORED]; /* (s) details of pending standard signals */
+	sigset_t saved_mask;  /* (p) mask to restore after sigsuspend/ppoll */
+	bool restore_mask;    /* (p) */
+	u64 altstack_sp, altstack_size; /* (p) */
+	u32 altstack_flags;
+
+	u32 *clear_tid;       /* (p) CLONE_CHILD_CLEARTID address */
+	u64 robust_list;      /* (p) set_robust_list head */
+	u64 restart_until;    /* (p) deadline of an interrupted nanosleep, for restart_syscall */
+	u64 restart_rem;      /* (p) user pointer for its remaining time */
+	u32 restart_clock;
+	void (*kfn)(void *);  /* (c) kernel tasks */
+	void *karg;
+	bool finished;        /* kernel task: ended (under join_wait.lock) */
+	struct waitq join_wait;
+};
+
+enum process_state { PROC_ALIVE, PROC_ZOMBIE, PROC_REAPED };
+
+/** struct vfork_wait - on the stack of a parent that waits for its vfork child to exec or exit. */
+struct vfork_wait {
+	struct waitq waitq;
+	bool done; /* (t) */
+};
+
+struct process {
+	u32 pid;                 /* (c) */
+	volatile u32 state;      /* (t) enum process_state */
+	u32 refs;                /* (a) */
+	u32 pgrp, sid;           /* (t) */
+	bool leader_exec;        /* (t) has called execve (setpgid by the parent is then refused) */
+	bool has_tty;            /* (t) session leader: its session owns the terminal */
+	struct process *parent;  /* (t) never NULL but for init */
+	volatile u32 ppid;       /* (t) parent->pid, 0 for init; read without lock by getppid(2) */
+	struct list children;    /* (t) */
+	struct list sibling;     /* (t) on parent->children */
+	struct list all;         /* (t) on process_list, pid order of creation */
+	struct list threads;     /* (s) live threads */
+	struct thread *leader;   /* (t) the thread whose tid is pid; its struct stays until the process is reaped */
+	u32 nr_threads;          /* (s) live threads */
+	volatile bool exiting;   /* (s) exit_group under way */
+	struct thread *exec_thread; /* (s) exec under way: all others must end */
+	s32 exit_status;         /* (t) wait status word */
+	s32 exit_signal;         /* (c) SIGCHLD for fork; 0 none */
+
+	struct mm *mm;           /* (p) its own threads; exec swaps it when single-threaded */
+	struct files *files;     /* descriptors; owned by kernel/sys */
+	struct node *cwd;        /* owned by kernel/sys */
+	u32 umask;
+
+	spinlock_t sig_lock;     /* LOCK_SIGNAL, interrupts off: actions, pending sets, thread list */
+	struct sigaction_k actions[NSIG + 1]; /* (s) */
+	sigset_t pending;        /* (s) for any thread */
+	struct siginfo_lite info[NSIG_STORED]; /* (s) */
+	volatile bool stopped;   /* (s) by SIGSTOP & co */
+	bool stop_pending, cont_pending; /* (s) a stop or continue that wait4 has not reported yet */
+	bool cont_notify;        /* (s) continued: the first thread that runs tells the parent */
+	s32 stop_signal;         /* (s) */
+
+	struct waitq child_wait; /* parent sleeps here for any child's change */
+	struct vfork_wait *vfork; /* (t) the vfork parent's wait, until exec or exit */
+	struct timer itimer;     /* ITIMER_REAL */
+	u64 itimer_interval, itimer_when; /* ns (s) */
+	u64 start_ns;            /* (c) */
+	u64 dead_runtime;        /* (s) ns of CPU time of threads that ended */
+	u64 dead_nvcsw, dead_nivcsw; /* (s) */
+	u64 children_runtime;    /* (t) of reaped children */
+	u64 children_nvcsw, children_nivcsw;
+	char exe[64];            /* (p) path of the program, for /proc/PID/exe */
+	u64 rlim_stack, rlim_nofile; /* (p) soft limits that mean something here */
+};
+
+extern spinlock_t tree_lock; /* LOCK_PROCESS */
+extern struct list process_list; /* under tree_lock */
+extern struct process *init_process; /* pid 1, constant once set */
+
+static inline struct thread *task_thread(struct task *t)
+{
+	return container_of(t, struct thread, task);
+}
+static inline struct thread *current_thread(void)
+{
+	return task_thread(current_task());
+}
+static inline struct process *current_process(void)
+{
+	return current_thread()->proc;
+}
+
+/** task_init() - caches and locks. Start-up, once. */
+void task_init(void);
+
+/** kthread_create() - start a kernel task. Return: its task (a reference for kthread_join) or NULL if out of memory. */
+struct task *kthread_create(void (*fn)(void *), void *arg, const char *name);
+/** kthread_join() - wait until @t ended and drop its reference. @timeout_ns: 0 = for ever. Return: false on time-out (reference kept). */
+bool kthread_join(struct task *t, u64 timeout_ns);
+/** kthread_exit() - end the current kernel task. */
+void kthread_exit(void) __attribute__((noreturn));
+/** idle_thread_create() - the idle task of @cpu, never started by the scheduler. Return: NULL if out of memory. */
+struct thread *idle_thread_create(unsigned cpu);
+/** sleep_ns() - uninterruptible sleep. */
+void sleep_ns(u64 ns);
+
+void thread_put(struct thread *t);
+void process_get(struct process *p);
+void process_put(struct process *p);
+/** process_find() - Return: the process with a reference, or NULL. Zombies are found, reaped ones not. */
+struct process *process_find(u32 pid);
+/** thread_find() - live thread by tid, with a reference on it; NULL if none. */
+struct thread *thread_find(u32 tid);
+void thread_get(struct thread *t);
+
+/** session_create() - setsid(2). Return: the new session's id or -EPERM. */
+s64 session_create(void);
+/** pgrp_in_session_locked() - does group @pgrp exist in session @sid? Context: tree_lock held. */
+bool pgrp_in_session_locked(u32 pgrp, u32 sid);
+
+/** process_runtime() - CPU time in ns of all its threads, dead and alive. */
+u64 process_runtime(struct process *p);
+
+/* ---- fork.c ---- */
+#define CLONE_VM 0x100u
+#define CLONE_FS 0x200u
+#define CLONE_FILES 0x400u
+#define CLONE_SIGHAND 0x800u
+#define CLONE_PTRACE 0x2000u
+#define CLONE_VFORK 0x4000u
+#define CLONE_PARENT 0x8000u
+#define CLONE_THREAD 0x10000u
+#define CLONE_NEWNS 0x20000u
+#define CLONE_SYSVSEM 0x40000u
+#define CLONE_SETTLS 0x80000u
+#define CLONE_PARENT_SETTID 0x100000u
+#define CLONE_CHILD_CLEARTID 0x200000u
+#define CLONE_DETACHED 0x400000u
+#define CLONE_UNTRACED 0x800000u
+#define CLONE_CHILD_SETTID 0x1000000u
+
+/** do_clone() - clone(2), fork, vfork. Return: the child's tid; -EINVAL unsupported combination; -ENOMEM; -EAGAIN no ids. */
+s64 do_clone(u64 flags, u64 stack, u32 *parent_tid, u32 *child_tid, u64 tls);
+/** process_create_init() - make process 1 running the program image of /sbin/init. Return: 0 or -errno. */
+int process_create_init(void (*start)(void *), void *arg);
+
+/* ---- exec.c ---- */
+/** struct program - an ELF file in kernel memory (boot archive). */
+struct program {
+	const u8 *data;
+	size_t size;
+	struct vm_object *object; /* maps its pages, if its data is page-aligned; else NULL */
+	const char *path;
+};
+/** struct exec_args - copied-in argument and environment strings, back to back, NUL-terminated. */
+struct exec_args {
+	char *strings;   /* kernel buffer */
+	size_t size;     /* bytes used */
+	unsigned argc, envc;
+};
+/**
+ * exec_load() - replace the current process's program. On success the user registers are set for the new program and the caller returns to user
+ * mode. Return: 0; -ENOEXEC (corrupt or foreign ELF; nothing changed); -ENOMEM; -E2BIG.
+ */
+int exec_load(const struct program *prog, const struct exec_args *args);
+
+/* ---- exit.c ---- */
+/** process_exit() - exit_group(2): end all threads of the current process with wait status @status. */
+void process_exit(s32 status) __attribute__((noreturn));
+/** thread_exit() - exit(2): end the current thread; the last one ends the process with @status. */
+void thread_exit(s32 status) __attribute__((noreturn));
+#define WNOHANG 1u
+#define WUNTRACED 2u
+#define WSTOPPED 2u
+#define WEXITED 4u
+#define WCONTINUED 8u
+#define WNOWAIT 0x01000000u
+struct wait_result {
+	u32 pid;
+	s32 status; /* wait4 status word */
+	u64 runtime_ns, nvcsw, nivcsw;
+	s32 code, value; /* siginfo's si_code and si_status */
+};
+/** do_wait() - @which: > 0 a pid, -1 any, 0 own group, < -1 group -@which. Return: pid; 0 for WNOHANG with nothing; -ECHILD; -ERESTARTSYS. */
+s64 do_wait(s64 which, unsigned options, struct wait_result *r);
+
+/* ---- what kernel/sys supplies (the layer above) ---- */
+/** files_fork() - copy or share (@share) the descriptor table. Return: NULL if out of memory. */
+struct files *files_fork(struct files *from, bool share);
+/** files_put() - drop a reference; the last closes everything. May sleep. */
+void files_put(struct files *f);
+/** files_exec() - close close-on-exec descriptors; unshare if shared. Return: 0 or -ENOMEM. */
+int files_exec(struct process *p);
+struct node;
+void node_get(struct node *n);
+void node_put(struct node *n);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The groups of host tests of the scheduler; test_sched.c runs them in order.
+ */
+#ifndef HOST_TESTS_H
+#define HOST_TESTS_H
+
+#include "sim.h"
+
+void o1_tests(void);
+void core_tests(void);
+void fuzz_tests(u64 seed, unsigned rounds);
+
+#endif

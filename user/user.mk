@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+#
+# Ring-3 programs: init, the drivers, the workloads. Included by the top Makefile, which sets B, Q,
+# say and MUSL_CC. Gives USER_BINS and $(USER_MANIFEST), lines "GUESTPATH HOSTFILE" or
+# "GUESTPATH -> TARGET" for tools/mkarchive. Every program is one static non-PIE ELF.
+
+MUSL_CC ?= musl-gcc
+PYTHON ?= python3
+HOST_CC ?= cc
+BUSYBOX ?= /bin/busybox
+USER_MANIFEST ?= $(B)/user/manifest
+
+# noseparate-code: text and constants share a segment, so that a small program is few pages.
+USER_CFLAGS := -std=gnu11 -O2 -Wall -Wextra -Werror -fno-pie -fno-asynchronous-unwind-tables \
+	-ffunction-sections -fdata-sections -ffile-prefix-map=$(CURDIR)=.
+USER_LDFLAGS := -static -no-pie -pthread -Wl,--build-id=none -Wl,--gc-sections \
+	-Wl,-z,noseparate-code
+
+USER_LIB := $(sort $(wildcard user/lib/*.c))
+WORKLOADS := $(basename $(notdir $(sort $(wildcard user/workloads/*.c))))
+USER_TOOLS := $(filter-out init,$(basename $(notdir $(sort $(wildcard user/*.c)))))
+
+# $(1) program, $(2) sources
+define user_program
+USER_BINS += $(B)/user/$(1)
+$(B)/user/$(1): $(patsubst %.c,$(B)/user/obj/%.o,$(2))
+	$$(say) MUSLLD $$@
+	@mkdir -p $$(@D)
+	$$(Q)$$(MUSL_CC) $$(USER_LDFLAGS) -o $$@ $$^
+endef
+
+$(B)/user/obj/%.o: %.c user/user.mk
+	$(say) MUSL $<
+	@mkdir -p $(@D)
+	$(Q)$(MUSL_CC) $(USER_CFLAGS) -Iuser -MMD -MP -c -o $@ $<
+
+USER_BINS :=
+$(eval $(call user_program,init,user/init.c))
+$(eval $(call user_program,console,$(filter-out %_test.c,$(sort $(wildcard drivers/console/*.c))) \
+	drivers/lib/uart.c))
+$(eval $(call user_program,hostlink,drivers/hostlink/hostlink.c drivers/lib/uart.c))
+$(foreach p,$(USER_TOOLS),$(eval $(call user_program,$(p),user/$(p).c $(USER_LIB))))
+$(foreach p,$(WORKLOADS),$(eval $(call user_program,$(p),user/workloads/$(p).c $(USER_LIB))))
+
+USER_SBIN := init console hostlink
+USER_ETC := passwd group profile motd
+USER_APPLET_FILTER := $(USER_TOOLS) $(WORKLOADS) busybox
+
+# Executables that execve() must refuse, for tests/guest/process.c.
+BAD_ELF := $(B)/user/bad-elf
+$(BAD_ELF).made: tests/guest/mkbad.py
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) $< $(BAD_ELF)
+	$(Q)touch $@
+
+$(USER_MANIFEST): $(USER_BINS) $(BAD_ELF).made user/user.mk $(BUSYBOX) $(USER_ETC:%=user/etc/%)
+	@mkdir -p $(@D)
+	$(Q){ \
+	for d in bin sbin etc tmp lib lib/bad-elf; do echo "/$$d/"; done; \
+	for p in $(USER_SBIN); do echo "/sbin/$$p $(B)/user/$$p"; done; \
+	for f in $(BAD_ELF)/*; do echo "/lib/bad-elf/$${f##*/} $$f"; done; \
+	for p in $(USER_TOOLS) $(WORKLOADS); do echo "/bin/$$p $(B)/user/$$p"; done; \
+	for f in $(USER_ETC); do echo "/etc/$$f user/etc/$$f"; done; \
+	echo "/bin/busybox $(BUSYBOX)"; \
+	echo "/bin/stress -> test_stress"; \
+	$(BUSYBOX) --list | LC_ALL=C sort | while read -r a; do \
+		case " $(USER_APPLET_FILTER) stress " in *" $$a "*) ;; \
+		*) echo "/bin/$$a -> busybox";; esac; done; \
+	} > $@
+
+-include $(patsubst %.o,%.d,$(wildcard $(B)/user/obj/*/*.o $(B)/user/obj/*/*/*.o))
+
+# Host tests of the drivers: line discipline, screen and keyboard, host link protocol.
+.PHONY: driver-test
+driver-test:
+	@mkdir -p $(B)/user/host
+	$(Q)$(HOST_CC) -std=gnu11 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
+		-o $(B)/user/host/ldisc_test drivers/console/ldisc.c drivers/console/ldisc_test.c
+	$(Q)$(HOST_CC) -std=gnu11 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
+		-o $(B)/user/host/vt_test drivers/console/vt.c drivers/console/kbd.c drivers/console/vt_test.c
+	$(B)/user/host/ldisc_test
+	$(B)/user/host/vt_test
+	$(PYTHON) drivers/hostlink/hostlink_test.py $(HOST_CC)
