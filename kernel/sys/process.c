@@ -104,13 +104,13 @@ SYSCALL2(setpgid, pid_arg, pgrp_arg)
 	u32 pgrp = (u32)pgrp_arg;
 	s64 err = 0;
 
+	if (!pgrp)
+		pgrp = (u32)pid_arg ? (u32)pid_arg : self->pid;
 	if ((s32)pgrp < 0)
 		return -EINVAL;
 	p = find_or_self((u32)pid_arg);
 	if (!p)
 		return -ESRCH;
-	if (!pgrp)
-		pgrp = p->pid;
 	spin_lock(&tree_lock);
 	if (p != self && p->parent != self)
 		err = -ESRCH;

@@ -8,7 +8,7 @@
 from lib import case, expect, one_result, vm
 
 # Takes the interactivity bonus away from every task.
-NO_BONUS = "o1.prio_bonus_ratio=0"
+NO_BONUS = "sched.force_bonus0=1"
 
 
 def spread(*options, args, timeout=110):
