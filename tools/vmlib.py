@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -549,19 +550,19 @@ class Machine:
         return status
 
     def _recv_link(self):
-        """Bytes; b'' when nothing came for a while; None after the end of file."""
-        self.link.settimeout(0.05)
+        """Bytes; b'' when nothing came for a while; None after the end of file.
+
+        The socket stays in blocking mode: that mode is shared with the pump.
+        """
         try:
+            if not select.select([self.link], [], [], 0.05)[0]:
+                return b""
             return self.link.recv(65536) or None
-        except socket.timeout:
-            return b""
         except OSError:
             return None
 
     def _pump(self, fd, ready):
         """Thread: the host's standard input to the guest, then the end mark."""
-        sender = self.link.dup()
-        sender.settimeout(None)
         ready.wait()
         try:
             while True:
@@ -571,8 +572,8 @@ class Machine:
                     data = b""
                 if not data:
                     break
-                sender.sendall(frame("I", data))
-            sender.sendall(frame("Z"))
+                self.link.sendall(frame("I", data))
+            self.link.sendall(frame("Z"))
         except OSError:  # the machine is gone
             pass
 
@@ -618,7 +619,7 @@ class Machine:
         names = {" ": "spc", "\n": "ret", "-": "minus", "/": "slash", ".": "dot", ";": "semicolon",
                  "=": "equal", ",": "comma", "'": "apostrophe", "\b": "backspace", "\t": "tab"}
         shifted = {"|": "backslash", ">": "dot", "<": "comma", "_": "minus", ":": "semicolon",
-                   "$": "4", "&": "7", "*": "8", "(": "9", ")": "0", '"': "apostrophe", "!": "1"}
+                   "$": "4", "+": "equal", "%": "5", "?": "slash", "&": "7", "*": "8", "(": "9", ")": "0", '"': "apostrophe", "!": "1"}
         for ch in text:
             if ch in shifted:
                 keys = ["shift", shifted[ch]]

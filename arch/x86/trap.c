@@ -182,9 +182,10 @@ static void kernel_page_fault(struct regs *regs, u64 addr)
 
 void trap_exception(struct regs *regs, unsigned vector)
 {
-	u64 addr = vector == 14 ? read_cr2() : regs->rip, fixup;
+	u64 addr, fixup;
 
 	if (vector == 14) {
+		addr = read_cr2();
 		if (regs_user(regs))
 			user_page_fault(regs, addr);
 		else
@@ -192,10 +193,11 @@ void trap_exception(struct regs *regs, unsigned vector)
 		return;
 	}
 	if (regs_user(regs)) {
-		int signal = exceptions[vector & 31].signal;
+		int signal = exceptions[vector & 31].signal, code = user_trap_code(vector);
 
 		irq_enable();
-		task_user_fault(regs, signal ? signal : SIGSEGV, user_trap_code(vector), addr, exception_name(vector));
+		task_user_fault(regs, signal ? signal : SIGSEGV, code, code == SI_KERNEL ? 0 : regs->rip,
+				exception_name(vector));
 		return;
 	}
 	fixup = extable_find(regs->rip);

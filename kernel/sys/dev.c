@@ -84,11 +84,24 @@ static s64 read_random(struct file *f, void *user_buf, size_t n, u64 *pos)
 	return (s64)n;
 }
 
-/* /dev/zero maps as fresh anonymous memory would for MAP_PRIVATE; shared mappings of it are not supported. */
+/* As anonymous memory: private mappings need no object for that. */
+static int zero_mmap(struct file *f, u64 offset, u64 len, u32 vm_flags, struct vm_object **object)
+{
+	(void)f;
+	*object = NULL;
+	if (!(vm_flags & VM_SHARED))
+		return 0;
+	*object = vm_object_anonymous(offset + len);
+	return *object ? 0 : -ENOMEM;
+}
+
 static const struct file_ops null_ops = {
 	.read = read_nothing, .write = write_all, .seek = seek_zero, .poll = poll_always};
-static const struct file_ops zero_ops = {
-	.read = read_zeroes, .write = write_all, .seek = seek_zero, .poll = poll_always};
+static const struct file_ops zero_ops = {.read = read_zeroes,
+					 .write = write_all,
+					 .seek = seek_zero,
+					 .poll = poll_always,
+					 .mmap = zero_mmap};
 static const struct file_ops full_ops = {
 	.read = read_zeroes, .write = write_full, .seek = seek_zero, .poll = poll_always};
 static const struct file_ops random_ops = {

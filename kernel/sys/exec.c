@@ -160,9 +160,11 @@ static int script_args(struct arg_buf *ab, const struct node *n, const char *pat
 		*arg++ = '\0';
 	while (blank(*arg))
 		arg++;
-	str_copy(interp, word, SCRIPT_LINE);
 	args_drop_first(ab);
 	err = args_push(ab, path, strlen(path));
+	str_copy(
+		interp, word,
+		SCRIPT_LINE); /* only now: @path may be the interpreter of another script, in @interp */
 	if (!err && *arg)
 		err = args_push(ab, arg, strlen(arg));
 	if (!err)

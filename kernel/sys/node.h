@@ -218,7 +218,7 @@ int proc_init(void); /* 0 or -ENOMEM */
 int sys_exec_init(const char *path);
 
 /**
- * file_mmap_object() - the object that mmap(2) of @fd maps. @vm_flags: VM_* wanted. Return: 0 with a reference in *@object;
+ * file_mmap_object() - the object that mmap(2) of @fd maps. @vm_flags: VM_* wanted. Return: 0 with a reference in *@object (NULL: anonymous);
  * -EBADF, -EACCES (open mode), -ENODEV (cannot be mapped), -EINVAL (offset).
  */
 int file_mmap_object(int fd, u64 offset, u64 len, u32 vm_flags, u64 prot,

@@ -61,6 +61,8 @@ int path_walk_at(u64 dirfd, const char *path, unsigned flags, struct node **out,
 
 	if (absent)
 		*absent = false;
+	if (!*path)
+		return -ENOENT;
 	if (*path == '/')
 		return node_walk(node_root, path, flags, out, absent);
 	err = base_get(dirfd, &base);
@@ -277,8 +279,7 @@ static void list_dir(struct node *dir, struct list_buf *lb)
 
 SYSCALL3(getdents64, fd, user_buf, size)
 {
-	struct list_buf lb = {.sink.put = list_put,
-			      .size = min((size_t)(u32)size, (size_t)LIST_MAX)};
+	struct list_buf lb = {.sink.put = list_put};
 	struct fd_ref ref = fd_get(fd);
 	s64 ret = -ENOTDIR;
 
@@ -292,6 +293,7 @@ SYSCALL3(getdents64, fd, user_buf, size)
 	lb.buf = kmalloc(LIST_MAX);
 	if (!lb.buf)
 		goto out;
+	lb.size = min((size_t)(u32)size, (size_t)LIST_MAX);
 	lb.next = ref.file->pos;
 	list_dir(ref.file->node, &lb);
 	if (!lb.used && lb.full)

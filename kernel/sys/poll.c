@@ -92,6 +92,12 @@ static int read_timeout(u64 ts, u64 unit, u64 *deadline)
 		return 0;
 	if (copy_from_user(&t, (const void *)ts, sizeof(t)))
 		return -EFAULT;
+	if (unit != 1 && t.nsec >= 0 &&
+	    t.sec >= 0) { /* select(2) takes microseconds over a second as well */
+		if (__builtin_add_overflow(t.sec, t.nsec / (s64)(NSEC_PER_SEC / unit), &t.sec))
+			return -EINVAL;
+		t.nsec %= (s64)(NSEC_PER_SEC / unit);
+	}
 	if (t.sec < 0 || t.nsec < 0 || (u64)t.nsec >= NSEC_PER_SEC / unit)
 		return -EINVAL;
 	*deadline = t.sec || t.nsec ? deadline_after((u64)t.sec, (u64)t.nsec * unit) : 0;
@@ -268,7 +274,8 @@ static s64 select_user(u64 n, u64 in, u64 out, u64 ex, u64 deadline)
 
 	if ((s32)n < 0)
 		return -EINVAL;
-	n = min(n, (u64)FD_MAX);
+	/* Linux looks at no descriptors beyond the size of the table either. */
+	n = min(n, (u64)READ_ONCE(current_process()->files->size));
 	if (bits_read(&sets.in, in, (unsigned)n) || bits_read(&sets.out, out, (unsigned)n) ||
 	    bits_read(&sets.ex, ex, (unsigned)n))
 		return -EFAULT;

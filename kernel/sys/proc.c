@@ -228,15 +228,20 @@ static struct node *number_node(struct node *dir, u32 number, u32 mode, const st
 static int fd_lookup(struct node *dir, const char *name, size_t len, struct node **out)
 {
 	struct file *file;
-	u32 fd;
+	u32 fd, mode;
 
 	if (!parse_number(name, len, FD_MAX - 1, &fd))
 		return -ENOENT;
 	file = file_of((u32)dir->arg, fd);
 	if (!file)
 		return -ENOENT;
+	mode = S_IFLNK | 0100;
+	if (!(file->flags & O_WRONLY))
+		mode |= 0400;
+	if (file->flags & O_ACCMODE)
+		mode |= 0200;
 	file_put(file);
-	*out = number_node(dir, fd, S_IFLNK | 0700, &fd_link_ops, fd_arg((u32)dir->arg, fd));
+	*out = number_node(dir, fd, mode, &fd_link_ops, fd_arg((u32)dir->arg, fd));
 	return *out ? 0 : -ENOMEM;
 }
 

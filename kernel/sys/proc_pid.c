@@ -4,6 +4,7 @@
  */
 #include "lib/format.h"
 #include "lib/string.h"
+#include "sys/fd.h"
 #include "sys/proc.h"
 #include "task/thread.h"
 
@@ -22,6 +23,7 @@ struct snapshot {
 	sigset_t pending, shared_pending, blocked, ignored, caught;
 	struct cpumask affinity;
 	u64 vsize, rss_pages;
+	u32 umask, fd_size;
 };
 
 static char state_letter(const struct process *p)
@@ -123,6 +125,8 @@ static int snap(u64 pid, struct snapshot *s)
 		s->exit_signal = p->exit_signal;
 		s->exit_status = p->state == PROC_ZOMBIE ? p->exit_status : 0;
 		s->children_runtime = p->children_runtime;
+		s->umask = p->umask;
+		s->fd_size = p->files ? p->files->size : 0;
 		snap_leader(s, p->leader);
 		flags = spin_lock_irqsave(&p->sig_lock);
 		snap_signals(s, p);
@@ -215,17 +219,17 @@ static int show_status(struct strbuf *sb, u64 pid)
 
 	if (err)
 		return err;
-	sb_printf(
-		sb,
-		"Name:\t%s\nUmask:\t0022\nState:\t%s\nTgid:\t%u\nNgid:\t0\nPid:\t%u\nPPid:\t%u\nTracerPid:\t0\n",
-		s.comm, state_name(s.state), s.pid, s.pid, s.ppid);
-	sb_printf(sb, "Uid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t64\nGroups:\t0\n");
+	sb_printf(sb, "Name:\t%s\nUmask:\t0%u%u%u\nState:\t%s\nTgid:\t%u\nPid:\t%u\nPPid:\t%u\n",
+		  s.comm, s.umask >> 6, s.umask >> 3 & 7, s.umask & 7, state_name(s.state), s.pid,
+		  s.pid, s.ppid);
+	sb_printf(sb, "TracerPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t%u\n",
+		  s.fd_size);
 	if (s.state != 'Z')
 		sb_printf(sb, "VmSize:\t%8llu kB\nVmRSS:\t%8llu kB\n",
 			  (unsigned long long)(s.vsize >> 10),
 			  (unsigned long long)(s.rss_pages << 2));
-	sb_printf(sb, "Threads:\t%u\nSigQ:\t0/1024\nSigPnd:\t%016llx\nShdPnd:\t%016llx\n",
-		  s.threads, (unsigned long long)s.pending, (unsigned long long)s.shared_pending);
+	sb_printf(sb, "Threads:\t%u\nSigPnd:\t%016llx\nShdPnd:\t%016llx\n", s.threads,
+		  (unsigned long long)s.pending, (unsigned long long)s.shared_pending);
 	sb_printf(sb, "SigBlk:\t%016llx\nSigIgn:\t%016llx\nSigCgt:\t%016llx\n",
 		  (unsigned long long)s.blocked, (unsigned long long)s.ignored,
 		  (unsigned long long)s.caught);

@@ -24,8 +24,13 @@ struct kstatfs {
 		spare[4];
 };
 
-#define RAMFS_MAGIC 0x858458f6
-#define ST_RDONLY   1
+/* File system types: the archive counts as ramfs. */
+#define RAMFS_MAGIC  0x858458f6
+#define PROC_MAGIC   0x9fa0
+#define SYSFS_MAGIC  0x62656572
+#define TMPFS_MAGIC  0x01021994
+#define PIPEFS_MAGIC 0x50495045
+#define ST_RDONLY    1
 
 static s64 stat_node(struct node *n, u64 user_st)
 {
@@ -104,37 +109,58 @@ SYSCALL4(newfstatat, dirfd, path, user_st, flags)
 	return stat_at(dirfd, path, user_st, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW);
 }
 
-static s64 put_statfs(u64 user_st)
+/* What the directory in the root that holds @n is. @n: NULL for a pipe. */
+static u64 fs_type(struct node *n)
+{
+	static const struct {
+		const char *name;
+		u64 type;
+	} dirs[] = {{"proc", PROC_MAGIC}, {"dev", TMPFS_MAGIC}, {"sys", SYSFS_MAGIC}};
+
+	if (!n)
+		return PIPEFS_MAGIC;
+	while (n->parent != node_root)
+		n = n->parent;
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
+		if (n == node_child(node_root, dirs[i].name, strlen(dirs[i].name)))
+			return dirs[i].type;
+	return RAMFS_MAGIC;
+}
+
+static s64 put_statfs(struct node *n, u64 user_st)
 {
 	struct kstatfs st = {
-		.type = RAMFS_MAGIC,
-		.bsize = PAGE_SIZE,
-		.frsize = PAGE_SIZE,
-		.blocks = DIV_ROUND_UP(archive_bytes(), PAGE_SIZE),
-		.namelen = NAME_MAX,
-		.flags = ST_RDONLY,
-	};
+		.type = fs_type(n), .bsize = PAGE_SIZE, .frsize = PAGE_SIZE, .namelen = NAME_MAX};
 
+	if (st.type == RAMFS_MAGIC) {
+		st.blocks = DIV_ROUND_UP(archive_bytes(), PAGE_SIZE);
+		st.flags = ST_RDONLY;
+	}
 	return copy_to_user((void *)user_st, &st, sizeof(st));
 }
 
 SYSCALL2(statfs, path, user_st)
 {
 	struct node *n;
-	int err = path_walk_user((u64)AT_FDCWD, path, WALK_FOLLOW, &n, NULL);
+	s64 ret = path_walk_user((u64)AT_FDCWD, path, WALK_FOLLOW, &n, NULL);
 
-	if (err)
-		return err;
+	if (ret)
+		return ret;
+	ret = put_statfs(n, user_st);
 	node_put(n);
-	return put_statfs(user_st);
+	return ret;
 }
 
 SYSCALL2(fstatfs, fd, user_st)
 {
 	struct fd_ref ref = fd_get(fd);
+	s64 ret;
 
+	if (!ref.file)
+		return -EBADF;
+	ret = put_statfs(ref.file->node, user_st);
 	fd_put(ref);
-	return ref.file ? put_statfs(user_st) : -EBADF;
+	return ret;
 }
 
 /* ---- access: everybody is root, who may all but execute what nobody can and write to the archive ---- */

@@ -102,6 +102,9 @@ static void process_teardown(struct thread *t)
 {
 	struct process *p = t->proc, *parent;
 	bool self_reaped, hangup;
+	struct files *files;
+	struct node *cwd;
+	struct mm *mm;
 
 	if (p == init_process)
 		panic("init ended with status 0x%x", p->exit_status);
@@ -109,14 +112,19 @@ static void process_teardown(struct thread *t)
 	t->mm = NULL;
 	t->task.address_space = 0;
 	mm_leave();
-	mm_put(p->mm);
-	files_put(p->files);
-	node_put(p->cwd);
-
-	spin_lock(&tree_lock);
+	mm = p->mm;
+	files = p->files;
+	cwd = p->cwd;
+	spin_lock(&tree_lock); /* readers of /proc take references under it: first nobody finds them any more ... */
 	p->mm = NULL;
 	p->files = NULL;
 	p->cwd = NULL;
+	spin_unlock(&tree_lock);
+	mm_put(mm); /* ... then they go */
+	files_put(files);
+	node_put(cwd);
+
+	spin_lock(&tree_lock);
 	vfork_release(p);
 	if (!list_empty(&p->children)) {
 		struct process *c;

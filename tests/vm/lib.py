@@ -82,7 +82,10 @@ class Result:
 
 
 def vm(*options, cmd=None, stdin=b"", timeout=60, rc=0, env=None):
-    """Run tools/vm; rc is the status it must have (None: any). Returns a Result."""
+    """Run tools/vm; rc is the status it must have (None: any). Returns a Result.
+
+    stdin: bytes to stream through a pipe (none: /dev/null), or an open file.
+    """
     args = list(options) + ["--timeout", str(timeout)]
     argv = [VM] + args
     if cmd is not None:
@@ -90,13 +93,13 @@ def vm(*options, cmd=None, stdin=b"", timeout=60, rc=0, env=None):
     began = time.monotonic()
     proc = subprocess.Popen(
         argv,
-        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+        stdin=(subprocess.PIPE if stdin else subprocess.DEVNULL) if isinstance(stdin, bytes) else stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=dict(os.environ, **(env or {})),
     )
     try:
-        out, err = proc.communicate(stdin or None, timeout=timeout + 60)
+        out, err = proc.communicate(stdin if isinstance(stdin, bytes) and stdin else None, timeout=timeout + 60)
     except subprocess.TimeoutExpired:
         raise Failure("tools/vm itself hung: " + " ".join(map(str, argv))) from None
     finally:
