@@ -34,14 +34,10 @@ mb2:
 	dd .info_end - .info
 	dd 1, 2, 3, 6, 14, 15
 .info_end:
-	; console: optional, we can do EGA text
+	; console: optional, we can do EGA text. No framebuffer tag: with one, GRUB leaves text mode whatever it asks for.
 	align 8
 	dw 4, 1
 	dd 12, 2
-	; screen: optional, 80x25 text (depth 0)
-	align 8
-	dw 5, 1
-	dd 20, 80, 25, 0
 	; modules page-aligned
 	align 8
 	dw 6, 0

@@ -76,6 +76,8 @@ void backtrace(u64 rbp, u64 rsp, void (*print)(const char *fmt, ...))
 	u64 end;
 	unsigned n = 0;
 
+	if (kstack_guard_hit(rsp))
+		rsp = ALIGN_UP(rsp + 1, PAGE_SIZE); /* overflow: the stack begins above */
 	if (rsp < DIRECT_MAP || rsp % 8)
 		return;
 	end = stack_end(rsp);

@@ -2,8 +2,8 @@
  *
  * The end: stop all other CPUs, say what is known, leave with a code that nobody can take for success.
  *
- * Works from the first instruction of kernel_main() on, with any lock held, on any stack. A panic inside the report cuts it
- * short; a panic of a second CPU waits to be stopped.
+ * Works from the first instruction of kernel_main() on, with any lock held, on any stack. A panic inside the report costs the
+ * step it happened in; a second CPU that panics waits to be stopped.
  */
 #include <arch/regs.h>
 #include <arch/smp.h>
@@ -70,13 +70,8 @@ static void print_stopped(unsigned index, const struct regs *r)
 	print_address(what, r->rip);
 }
 
-static void report(const struct regs *regs, u64 rbp, u64 rsp, const char *fmt, va_list ap)
+static void print_head(const struct cpu *c, const struct regs *regs)
 {
-	struct cpu *c = this_cpu();
-	char text[256];
-
-	kvsnprintf(text, sizeof(text), fmt, ap);
-	klog("PANIC: %s", text);
 	if (c->current)
 		klog("on CPU %u, task %u (%.16s)%s", c->index, c->current->id, c->current->comm,
 		     c->irq_depth ? ", in an interrupt" : "");
@@ -84,8 +79,10 @@ static void report(const struct regs *regs, u64 rbp, u64 rsp, const char *fmt, v
 		klog("on CPU %u, no task yet", c->index);
 	if (regs)
 		print_regs(regs);
-	klog("backtrace:");
-	backtrace(rbp, rsp, klog);
+}
+
+static void print_others(const struct cpu *c)
+{
 	for (unsigned i = 0; i < cpus_present; i++) {
 		const struct regs *r = arch_stopped_regs(i);
 
@@ -96,14 +93,39 @@ static void report(const struct regs *regs, u64 rbp, u64 rsp, const char *fmt, v
 		else
 			klog("CPU %u did not stop", i);
 	}
-	if (sched_running)
-		sched_dump(klog);
+}
+
+/* The report in steps. One that panics itself is given up: the nested panic goes on with the next. */
+static void report(const struct regs *regs, u64 rbp, u64 rsp)
+{
+	const struct cpu *c = this_cpu();
+	static unsigned step;
+
+	while (step < 4) {
+		switch (step++) {
+		case 0:
+			print_head(c, regs);
+			break;
+		case 1:
+			klog("backtrace:");
+			backtrace(rbp, rsp, klog);
+			break;
+		case 2:
+			print_others(c);
+			break;
+		case 3:
+			if (sched_running)
+				sched_dump(klog);
+			break;
+		}
+	}
 	klog("end of panic report");
 }
 
 static void __attribute__((noreturn)) panic_common(const struct regs *regs, u64 rbp, u64 rsp, const char *fmt, va_list ap)
 {
 	u32 nobody = 0, self;
+	char text[256];
 
 	irq_disable();
 	self = this_cpu()->index + 1;
@@ -112,18 +134,15 @@ static void __attribute__((noreturn)) panic_common(const struct regs *regs, u64 
 		arch_halt_forever(); /* the first one speaks, and stops us by NMI even so */
 	log_panic_begin();
 	panic_depth++;
-	if (panic_depth == 1) {
+	if (panic_depth == 1)
 		arch_stop_cpus();
-		report(regs, rbp, rsp, fmt, ap);
-	} else if (panic_depth == 2) {
-		char text[128];
-
+	if (panic_depth <= 5) {
 		kvsnprintf(text, sizeof(text), fmt, ap);
-		klog("PANIC: again, inside the report: %s", text);
-		if (regs)
+		klog(panic_depth == 1 ? "PANIC: %s" : "PANIC: again, inside the report: %s", text);
+		if (panic_depth > 1 && regs)
 			print_address("rip", regs->rip);
-		klog("end of panic report");
-	} /* a third one is silent: printing itself fails */
+		report(regs, rbp, rsp);
+	} /* else printing itself fails */
 	leave();
 	arch_halt_forever();
 }

@@ -29,6 +29,22 @@ void spin_wait(void)
 	}
 }
 
+void spin_lock_slow(spinlock_t *l)
+{
+#ifdef DEBUG
+	u64 spins = 0;
+#endif
+
+	do {
+		do {
+			spin_wait();
+#ifdef DEBUG
+			lock_debug_spin(l, &spins);
+#endif
+		} while (l->locked);
+	} while (__atomic_exchange_n(&l->locked, 1, __ATOMIC_ACQUIRE));
+}
+
 void machine_idle_halt(void)
 {
 	/* STI lets one more instruction through before an interrupt: none is taken between the look and the HLT. */

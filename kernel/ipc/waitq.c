@@ -31,20 +31,20 @@ void waitq_init(struct waitq *q)
 void waitq_prepare(struct waitq *q, struct waiter *w, u32 state, bool exclusive)
 {
 	struct task *me = current_task();
-	u64 flags;
+	struct list *after;
 
 	w->task = me;
 	w->notify = NULL;
 	w->exclusive = exclusive;
 	w->woken = false;
-	flags = spin_lock_irqsave(&q->lock);
+	irq_disable(); /* a task context with interrupts on: no flags to save */
+	spin_lock_raw(&q->lock);
 	/* Exclusive waiters stand behind all others, so that a waker can stop after the first nr of them. */
-	if (exclusive)
-		list_add_tail(&w->link, &q->waiters);
-	else
-		list_add(&w->link, &q->waiters);
+	after = exclusive ? q->waiters.prev : &q->waiters;
+	list_add(&w->link, after);
 	set_current_state(state); /* the full barrier before the caller's look at its condition */
-	spin_unlock_irqrestore(&q->lock, flags);
+	spin_unlock_raw(&q->lock);
+	irq_enable();
 }
 
 /*
@@ -59,11 +59,11 @@ static void take_off(struct waiter *w)
 	__atomic_store_n(&w->link.next, &w->link, __ATOMIC_RELEASE);
 }
 
-unsigned waitq_wake_slow(struct waitq *q, unsigned nr, unsigned flags)
+/* The general case, with the lock held. */
+static __attribute__((noinline)) unsigned wake_many(struct waitq *q, unsigned nr, unsigned flags)
 {
 	unsigned woken = 0;
 	struct waiter *w, *tmp;
-	u64 irq = spin_lock_irqsave(&q->lock);
 
 	list_for_each_safe(w, tmp, &q->waiters, link) {
 		bool exclusive = w->exclusive;
@@ -82,6 +82,20 @@ unsigned waitq_wake_slow(struct waitq *q, unsigned nr, unsigned flags)
 		if (exclusive && ++woken == nr)
 			break;
 	}
+	return woken;
+}
+
+unsigned waitq_wake_slow(struct waitq *q, unsigned nr, unsigned flags)
+{
+	u64 irq = spin_lock_irqsave(&q->lock);
+	struct waiter *w = list_first(&q->waiters, struct waiter, link);
+	unsigned woken = 1;
+
+	/* Mostly one task waits, or the first of several exclusive ones is meant. */
+	if (likely(nr == 1 && &w->link != &q->waiters && w->exclusive && task_wake(w->task, TASK_NORMAL, flags)))
+		take_off(w);
+	else
+		woken = wake_many(q, nr, flags);
 	spin_unlock_irqrestore(&q->lock, irq);
 	if (irq & RFLAGS_IF)
 		preempt_point();
@@ -106,7 +120,7 @@ void waitq_add_notify(struct waitq *q, struct waiter *w)
 {
 	u64 flags = spin_lock_irqsave(&q->lock);
 
-	w->exclusive = false;
+	w->exclusive = false; /* also what keeps the fast path of a wake-up away from notify waiters */
 	w->woken = false;
 	list_add(&w->link, &q->waiters);
 	/* The unlock below is no full barrier; the caller reads its condition next. */

@@ -121,7 +121,11 @@ int kvsnprintf(char *buf, size_t size, const char *f, va_list args)
 		f = parse_spec(f + 1, &s, &ap);
 		switch (*f) {
 		case 'c':
+			if (!s.left)
+				pad(&o, s.width - 1, ' ');
 			put(&o, (char)va_arg(ap, int));
+			if (s.left)
+				pad(&o, s.width - 1, ' ');
 			break;
 		case 's':
 			put_string(&o, &s, va_arg(ap, const char *));

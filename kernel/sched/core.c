@@ -539,7 +539,6 @@ int sched_init(const char *name, unsigned hz)
 	u64 irq;
 
 	if (!pol) {
-		machine_log("sched: no policy '%s', using %s", name, policy_o1.name);
 		pol = &policy_o1;
 		ret = -EINVAL;
 	}

@@ -96,21 +96,19 @@ static inline bool spin_trylock_raw(spinlock_t *l)
 	return true;
 }
 
+/**
+ * spin_lock_slow() - wait for @l, which was found taken, and take it. Saves every register itself, so that the code around a lock
+ * which is free, as most are, need not keep its values away from a call.
+ */
+void spin_lock_slow(spinlock_t *l) __attribute__((no_caller_saved_registers));
+
 static inline void spin_lock_raw(spinlock_t *l)
 {
 #ifdef DEBUG
-	u64 spins = 0;
-
 	lock_debug_acquire(l);
 #endif
-	while (unlikely(__atomic_exchange_n(&l->locked, 1, __ATOMIC_ACQUIRE))) {
-		do {
-			spin_wait();
-#ifdef DEBUG
-			lock_debug_spin(l, &spins);
-#endif
-		} while (l->locked);
-	}
+	if (unlikely(__atomic_exchange_n(&l->locked, 1, __ATOMIC_ACQUIRE)))
+		spin_lock_slow(l);
 #ifdef DEBUG
 	lock_debug_acquired(l);
 #endif
