@@ -7,7 +7,7 @@
 #include "lib/string.h"
 #include "log.h"
 
-struct options options = { .idle = "halt", .preempt_full = true };
+struct options options = {.idle = "halt", .preempt_full = true};
 
 static char copy[2048];
 static bool idle_given;
@@ -28,7 +28,7 @@ static bool parse_size(char *v, u64 *out)
 	static const struct {
 		char suffix;
 		unsigned shift;
-	} units[] = { { 'K', 10 }, { 'M', 20 }, { 'G', 30 } };
+	} units[] = {{'K', 10}, {'M', 20}, {'G', 30}};
 	size_t n = v ? strlen(v) : 0;
 	unsigned shift = 0;
 	u64 bytes;
@@ -109,7 +109,7 @@ static bool set_panic(char *v)
 	static const struct {
 		const char *name;
 		enum panic_mode mode;
-	} modes[] = { { "halt", PANIC_HALT }, { "exit", PANIC_EXIT }, { "reboot", PANIC_REBOOT } };
+	} modes[] = {{"halt", PANIC_HALT}, {"exit", PANIC_EXIT}, {"reboot", PANIC_REBOOT}};
 
 	if (v && !strcmp(v, "now")) {
 		options.panic_now = true;
@@ -150,9 +150,9 @@ static const struct {
 	const char *name;
 	bool (*set)(char *value); /* NULL value: no '='. Returns whether it makes sense */
 } known[] = {
-	{ "sched", set_sched }, { "smp", set_smp },	  { "hz", set_hz },	    { "preempt", set_preempt },
-	{ "idle", set_idle },	{ "det", set_det },	  { "seed", set_seed },	    { "selftest", set_selftest },
-	{ "trace", set_trace }, { "panic", set_panic },	  { "mem", set_mem },	    { "quiet", set_quiet },
+	{"sched", set_sched}, {"smp", set_smp},	    {"hz", set_hz},	{"preempt", set_preempt},
+	{"idle", set_idle},   {"det", set_det},	    {"seed", set_seed}, {"selftest", set_selftest},
+	{"trace", set_trace}, {"panic", set_panic}, {"mem", set_mem},	{"quiet", set_quiet},
 };
 
 static void parse_word(char *word)

@@ -17,15 +17,15 @@ struct options {
 	const char *idle;     /* "halt", "last" or "spin" */
 	const char *selftest; /* glob of test names; NULL: none */
 	const char *trace;    /* value of trace=; NULL: off */
-	unsigned smp;         /* most CPUs to use; 0: all */
-	unsigned hz;          /* ticks per second, 100..1000; 0: the policy's own */
+	unsigned smp;	      /* most CPUs to use; 0: all */
+	unsigned hz;	      /* ticks per second, 100..1000; 0: the policy's own */
 	bool preempt_full;
-	bool det;             /* deterministic run */
+	bool det; /* deterministic run */
 	bool have_seed;
 	u64 seed;
-	u64 mem;              /* most bytes of RAM to use; 0: all */
-	bool quiet;           /* no kernel messages on COM1 (they stay in the log and on debugcon) */
-	bool panic_now;       /* panic=now: on purpose, to test the way out */
+	u64 mem;	/* most bytes of RAM to use; 0: all */
+	bool quiet;	/* no kernel messages on COM1 (they stay in the log and on debugcon) */
+	bool panic_now; /* panic=now: on purpose, to test the way out */
 	enum panic_mode panic;
 	unsigned nr_tunables;
 	struct {

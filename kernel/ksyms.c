@@ -54,8 +54,10 @@ static bool __attribute__((unused)) follows_call(u64 addr)
 
 	if (addr < (u64)_text + 7)
 		return false;
-	return p[-5] == 0xe8 || (p[-2] == 0xff && (p[-1] & 0x38) == 0x10) || (p[-3] == 0xff && (p[-2] & 0x38) == 0x10) ||
-	       (p[-4] == 0xff && (p[-3] & 0x38) == 0x10) || (p[-6] == 0xff && (p[-5] & 0x38) == 0x10) ||
+	return p[-5] == 0xe8 || (p[-2] == 0xff && (p[-1] & 0x38) == 0x10) ||
+	       (p[-3] == 0xff && (p[-2] & 0x38) == 0x10) ||
+	       (p[-4] == 0xff && (p[-3] & 0x38) == 0x10) ||
+	       (p[-6] == 0xff && (p[-5] & 0x38) == 0x10) ||
 	       (p[-7] == 0xff && (p[-6] & 0x38) == 0x10);
 }
 

@@ -16,7 +16,7 @@
 
 #define MAX_HELD 16
 /* Far above what a host that takes a virtual CPU away for a while causes. */
-#define HELD_TOO_LONG (5 * NSEC_PER_SEC)
+#define HELD_TOO_LONG	(5 * NSEC_PER_SEC)
 #define WAITED_TOO_LONG (30 * NSEC_PER_SEC)
 
 struct lock_held {
@@ -47,14 +47,16 @@ void lock_debug_acquire(spinlock_t *l)
 
 	if (!log_panicking()) {
 		if (l->locked && l->owner == this_cpu()->index + 1)
-			panic("lock \"%s\": taken twice by CPU %u", lock_name(l), this_cpu()->index);
+			panic("lock \"%s\": taken twice by CPU %u", lock_name(l),
+			      this_cpu()->index);
 		for (unsigned i = 0; i < h->n && l->rank; i++) {
 			spinlock_t *o = h->locks[i];
 
-			if (o->rank < l->rank || !o->rank || (l->rank == LOCK_RUNQ && o->rank == LOCK_RUNQ && o < l))
+			if (o->rank < l->rank || !o->rank ||
+			    (l->rank == LOCK_RUNQ && o->rank == LOCK_RUNQ && o < l))
 				continue;
-			panic("lock order: \"%s\" (rank %u) wanted while \"%s\" (rank %u) is held", lock_name(l), l->rank,
-			      lock_name(o), o->rank);
+			panic("lock order: \"%s\" (rank %u) wanted while \"%s\" (rank %u) is held",
+			      lock_name(l), l->rank, lock_name(o), o->rank);
 		}
 	}
 	irq_restore(flags);
@@ -90,8 +92,8 @@ void lock_debug_release(spinlock_t *l)
 		i--;
 	if (!i || !l->locked) {
 		if (!log_panicking())
-			panic("lock \"%s\": released by CPU %u, held by CPU %d", lock_name(l), this_cpu()->index,
-			      l->locked ? l->owner - 1 : -1);
+			panic("lock \"%s\": released by CPU %u, held by CPU %d", lock_name(l),
+			      this_cpu()->index, l->locked ? l->owner - 1 : -1);
 		irq_restore(flags);
 		return;
 	}
@@ -101,7 +103,8 @@ void lock_debug_release(spinlock_t *l)
 	ns = machine_tsc_to_ns(rdtsc() - l->since);
 	irq_restore(flags);
 	if (ns > HELD_TOO_LONG && l->rank != LOCK_LOG && !log_panicking())
-		klog("lock \"%s\": held for %llu ms", lock_name(l), (unsigned long long)(ns / NSEC_PER_MSEC));
+		klog("lock \"%s\": held for %llu ms", lock_name(l),
+		     (unsigned long long)(ns / NSEC_PER_MSEC));
 }
 
 void lock_debug_spin(spinlock_t *l, u64 *spins)
@@ -114,9 +117,10 @@ void lock_debug_spin(spinlock_t *l, u64 *spins)
 	now = machine_now();
 	if (!(*spins >> 32))
 		*spins |= (now / NSEC_PER_MSEC + 1) << 32;
-	else if (now / NSEC_PER_MSEC > (*spins >> 32) + WAITED_TOO_LONG / NSEC_PER_MSEC && !log_panicking())
-		panic("lock \"%s\": CPU %u waited %u s, held by CPU %d: deadlock?", lock_name(l), this_cpu()->index,
-		      (unsigned)(WAITED_TOO_LONG / NSEC_PER_SEC), l->owner - 1);
+	else if (now / NSEC_PER_MSEC > (*spins >> 32) + WAITED_TOO_LONG / NSEC_PER_MSEC &&
+		 !log_panicking())
+		panic("lock \"%s\": CPU %u waited %u s, held by CPU %d: deadlock?", lock_name(l),
+		      this_cpu()->index, (unsigned)(WAITED_TOO_LONG / NSEC_PER_SEC), l->owner - 1);
 }
 #else
 typedef int lockdebug_empty_unit;

@@ -13,22 +13,22 @@
 #include "sched/machine.h"
 
 #define RING_SIZE 65536u /* power of two */
-#define LINE_MAX 512
+#define LINE_MAX  512
 
-#define DEBUGCON 0xe9
-#define COM1 0x3f8
-#define UART_IER 1
-#define UART_FCR 2
-#define UART_LCR 3
-#define UART_MCR 4
-#define UART_LSR 5
+#define DEBUGCON     0xe9
+#define COM1	     0x3f8
+#define UART_IER     1
+#define UART_FCR     2
+#define UART_LCR     3
+#define UART_MCR     4
+#define UART_LSR     5
 #define UART_SCRATCH 7
-#define LSR_EMPTY 0x20
-#define UART_FIFO 16
+#define LSR_EMPTY    0x20
+#define UART_FIFO    16
 
 static spinlock_t log_lock = SPINLOCK_INIT("log", LOCK_LOG);
-static char ring[RING_SIZE]; /* log_lock; byte n of the log is ring[n % RING_SIZE] */
-static u64 written;          /* log_lock: bytes since boot */
+static char ring[RING_SIZE];	      /* log_lock; byte n of the log is ring[n % RING_SIZE] */
+static u64 written;		      /* log_lock: bytes since boot */
 static bool have_debugcon, have_uart; /* constant after log_init() */
 static bool console_owned, quiet;     /* log_lock; read without it: a line more or less */
 static volatile bool panicking;
@@ -45,8 +45,8 @@ void log_init(void)
 	outb(COM1 + UART_LCR, 0x80); /* divisor: 115200 baud */
 	outb(COM1 + 0, 1);
 	outb(COM1 + UART_IER, 0);
-	outb(COM1 + UART_LCR, 3);    /* 8 bits, no parity, 1 stop bit */
-	outb(COM1 + UART_FCR, 7);    /* FIFOs on and empty */
+	outb(COM1 + UART_LCR, 3); /* 8 bits, no parity, 1 stop bit */
+	outb(COM1 + UART_FCR, 7); /* FIFOs on and empty */
 	outb(COM1 + UART_MCR, 3);
 }
 

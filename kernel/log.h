@@ -31,7 +31,8 @@ void panic(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn))
 
 /** panic_regs() - panic() in a trap whose registers are known. */
 struct regs;
-void panic_regs(struct regs *regs, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
+void panic_regs(struct regs *regs, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3), noreturn));
 
 /** log_console_owned() - a console server (or nobody) owns COM1 now: stop (or go on) writing kernel messages to it. */
 void log_console_owned(bool owned);
@@ -52,10 +53,10 @@ const char *ksym_find(u64 addr, u64 *offset);
 void backtrace(u64 rbp, u64 rsp, void (*print)(const char *fmt, ...));
 
 #ifdef DEBUG
-#define KASSERT(cond)                                                                              \
-	do {                                                                                       \
-		if (unlikely(!(cond)))                                                             \
-			panic("assertion failed: %s (%s:%d)", #cond, __FILE__, __LINE__);          \
+#define KASSERT(cond)                                                                     \
+	do {                                                                              \
+		if (unlikely(!(cond)))                                                    \
+			panic("assertion failed: %s (%s:%d)", #cond, __FILE__, __LINE__); \
 	} while (0)
 #else
 #define KASSERT(cond) ((void)sizeof(cond))

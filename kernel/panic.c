@@ -49,24 +49,25 @@ static void print_regs(const struct regs *r)
 
 	__asm__ volatile("movq %%cr2, %0\n\tmovq %%cr3, %1" : "=r"(cr2), "=r"(cr3));
 	print_address("rip", r->rip);
-	klog("rax %016llx rbx %016llx rcx %016llx rdx %016llx", (unsigned long long)r->rax, (unsigned long long)r->rbx,
-	     (unsigned long long)r->rcx, (unsigned long long)r->rdx);
-	klog("rsi %016llx rdi %016llx rbp %016llx rsp %016llx", (unsigned long long)r->rsi, (unsigned long long)r->rdi,
-	     (unsigned long long)r->rbp, (unsigned long long)r->rsp);
-	klog("r8  %016llx r9  %016llx r10 %016llx r11 %016llx", (unsigned long long)r->r8, (unsigned long long)r->r9,
-	     (unsigned long long)r->r10, (unsigned long long)r->r11);
-	klog("r12 %016llx r13 %016llx r14 %016llx r15 %016llx", (unsigned long long)r->r12, (unsigned long long)r->r13,
-	     (unsigned long long)r->r14, (unsigned long long)r->r15);
-	klog("cs %04llx ss %04llx rflags %08llx cr2 %016llx cr3 %016llx error %llx", (unsigned long long)r->cs,
-	     (unsigned long long)r->ss, (unsigned long long)r->rflags, (unsigned long long)cr2,
-	     (unsigned long long)cr3, (unsigned long long)r->orig);
+	klog("rax %016llx rbx %016llx rcx %016llx rdx %016llx", (unsigned long long)r->rax,
+	     (unsigned long long)r->rbx, (unsigned long long)r->rcx, (unsigned long long)r->rdx);
+	klog("rsi %016llx rdi %016llx rbp %016llx rsp %016llx", (unsigned long long)r->rsi,
+	     (unsigned long long)r->rdi, (unsigned long long)r->rbp, (unsigned long long)r->rsp);
+	klog("r8  %016llx r9  %016llx r10 %016llx r11 %016llx", (unsigned long long)r->r8,
+	     (unsigned long long)r->r9, (unsigned long long)r->r10, (unsigned long long)r->r11);
+	klog("r12 %016llx r13 %016llx r14 %016llx r15 %016llx", (unsigned long long)r->r12,
+	     (unsigned long long)r->r13, (unsigned long long)r->r14, (unsigned long long)r->r15);
+	klog("cs %04llx ss %04llx rflags %08llx cr2 %016llx cr3 %016llx error %llx",
+	     (unsigned long long)r->cs, (unsigned long long)r->ss, (unsigned long long)r->rflags,
+	     (unsigned long long)cr2, (unsigned long long)cr3, (unsigned long long)r->orig);
 }
 
 static void print_stopped(unsigned index, const struct regs *r)
 {
 	char what[40];
 
-	ksnprintf(what, sizeof(what), "CPU %u was stopped in %s mode at", index, regs_user(r) ? "user" : "kernel");
+	ksnprintf(what, sizeof(what), "CPU %u was stopped in %s mode at", index,
+		  regs_user(r) ? "user" : "kernel");
 	print_address(what, r->rip);
 }
 
@@ -122,14 +123,16 @@ static void report(const struct regs *regs, u64 rbp, u64 rsp)
 	klog("end of panic report");
 }
 
-static void __attribute__((noreturn)) panic_common(const struct regs *regs, u64 rbp, u64 rsp, const char *fmt, va_list ap)
+static void __attribute__((noreturn))
+panic_common(const struct regs *regs, u64 rbp, u64 rsp, const char *fmt, va_list ap)
 {
 	u32 nobody = 0, self;
 	char text[256];
 
 	irq_disable();
 	self = this_cpu()->index + 1;
-	if (!__atomic_compare_exchange_n(&panic_owner, &nobody, self, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) &&
+	if (!__atomic_compare_exchange_n(&panic_owner, &nobody, self, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_SEQ_CST) &&
 	    nobody != self)
 		arch_halt_forever(); /* the first one speaks, and stops us by NMI even so */
 	log_panic_begin();

@@ -61,7 +61,7 @@ static const void *scan(u64 start, u64 end)
 
 const void *acpi_find_rsdp(void)
 {
-	u64 ebda = (u64)*(const volatile u16 *)phys_to_virt(0x40e) << 4;
+	u64 ebda = (u64) * (const volatile u16 *)phys_to_virt(0x40e) << 4;
 	const void *p = NULL;
 
 	if (ebda >= 0x80000 && ebda < 0xa0000)
@@ -87,7 +87,8 @@ static const struct acpi_header *map_table(u64 phys)
 		return NULL;
 	length = h->length;
 	if (length < sizeof(*h) || length > 1u << 20) {
-		klog("acpi: table at 0x%llx has length %u: ignored", (unsigned long long)phys, length);
+		klog("acpi: table at 0x%llx has length %u: ignored", (unsigned long long)phys,
+		     length);
 		return NULL;
 	}
 	/* Mapped already, unless it crosses a page. */

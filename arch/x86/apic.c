@@ -12,34 +12,34 @@
 #define APIC_BASE_X2APIC (1ull << 10)
 #define APIC_BASE_ENABLE (1ull << 11)
 
-#define LAPIC_ID 0x20
-#define LAPIC_TPR 0x80
-#define LAPIC_EOI 0xb0
-#define LAPIC_SVR 0xf0
-#define LAPIC_ESR 0x280
-#define LAPIC_ICR 0x300
-#define LAPIC_ICR_HIGH 0x310
-#define LAPIC_LVT_TIMER 0x320
-#define LAPIC_LVT_THERMAL 0x330
-#define LAPIC_LVT_PERF 0x340
-#define LAPIC_LVT_LINT0 0x350
-#define LAPIC_LVT_LINT1 0x360
-#define LAPIC_LVT_ERROR 0x370
+#define LAPIC_ID	    0x20
+#define LAPIC_TPR	    0x80
+#define LAPIC_EOI	    0xb0
+#define LAPIC_SVR	    0xf0
+#define LAPIC_ESR	    0x280
+#define LAPIC_ICR	    0x300
+#define LAPIC_ICR_HIGH	    0x310
+#define LAPIC_LVT_TIMER	    0x320
+#define LAPIC_LVT_THERMAL   0x330
+#define LAPIC_LVT_PERF	    0x340
+#define LAPIC_LVT_LINT0	    0x350
+#define LAPIC_LVT_LINT1	    0x360
+#define LAPIC_LVT_ERROR	    0x370
 #define LAPIC_TIMER_INITIAL 0x380
 #define LAPIC_TIMER_CURRENT 0x390
-#define LAPIC_TIMER_DIVIDE 0x3e0
+#define LAPIC_TIMER_DIVIDE  0x3e0
 
-#define SVR_ENABLE 0x100u
-#define LVT_MASKED 0x10000u
-#define LVT_NMI 0x400u
-#define LVT_EXTINT 0x700u
-#define LVT_PERIODIC 0x20000u
-#define DIVIDE_BY_1 0xbu
-#define ICR_PENDING 0x1000u
-#define ICR_NMI 0x400u
-#define ICR_ASSERT 0x4000u
+#define SVR_ENABLE	 0x100u
+#define LVT_MASKED	 0x10000u
+#define LVT_NMI		 0x400u
+#define LVT_EXTINT	 0x700u
+#define LVT_PERIODIC	 0x20000u
+#define DIVIDE_BY_1	 0xbu
+#define ICR_PENDING	 0x1000u
+#define ICR_NMI		 0x400u
+#define ICR_ASSERT	 0x4000u
 #define ICR_ALL_BUT_SELF 0xc0000u
-#define X2APIC_MSR(reg) (0x800u + (reg) / 16)
+#define X2APIC_MSR(reg)	 (0x800u + (reg) / 16)
 
 static volatile u32 *lapic; /* constant after lapic_init() */
 static bool x2apic;

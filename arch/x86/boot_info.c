@@ -11,17 +11,17 @@
 #define MB1_BOOT_MAGIC 0x2badb002u
 #define MB2_BOOT_MAGIC 0x36d76289u
 
-#define MB1_MEMORY (1u << 0)
+#define MB1_MEMORY  (1u << 0)
 #define MB1_CMDLINE (1u << 2)
 #define MB1_MODULES (1u << 3)
-#define MB1_MMAP (1u << 6)
-#define MB1_LOADER (1u << 9)
+#define MB1_MMAP    (1u << 6)
+#define MB1_LOADER  (1u << 9)
 
 #define MEMORY_RAM 1
 
 struct mb1_info {
-	u32 flags, mem_lower, mem_upper, boot_device, cmdline, mods_count, mods_addr, syms[4], mmap_length,
-		mmap_addr, drives_length, drives_addr, config_table, loader;
+	u32 flags, mem_lower, mem_upper, boot_device, cmdline, mods_count, mods_addr, syms[4],
+		mmap_length, mmap_addr, drives_length, drives_addr, config_table, loader;
 };
 struct mb1_module {
 	u32 start, end, string, reserved;
@@ -32,7 +32,15 @@ struct mb1_mmap {
 	u32 type;
 } __attribute__((packed));
 
-enum { MB2_END, MB2_CMDLINE, MB2_LOADER, MB2_MODULE, MB2_MMAP = 6, MB2_RSDP_OLD = 14, MB2_RSDP_NEW = 15 };
+enum {
+	MB2_END,
+	MB2_CMDLINE,
+	MB2_LOADER,
+	MB2_MODULE,
+	MB2_MMAP = 6,
+	MB2_RSDP_OLD = 14,
+	MB2_RSDP_NEW = 15
+};
 struct mb2_tag {
 	u32 type, size;
 	u8 data[];
@@ -70,7 +78,7 @@ static void add_ram(u64 start, u64 len)
 	/* Insertion sort by start. */
 	for (; i > 0 && boot_info.ram[i - 1].start > start; i--)
 		boot_info.ram[i] = boot_info.ram[i - 1];
-	boot_info.ram[i] = (struct boot_region){ start, end };
+	boot_info.ram[i] = (struct boot_region){start, end};
 	boot_info.nr_ram++;
 }
 
@@ -173,7 +181,8 @@ static void parse_mb2_tag(const struct mb2_tag *t)
 		add_module(m->start, m->end, m->string);
 		break;
 	case MB2_MMAP:
-		for (const u8 *p = map->entries; map->entry_size && p + map->entry_size <= end; p += map->entry_size) {
+		for (const u8 *p = map->entries; map->entry_size && p + map->entry_size <= end;
+		     p += map->entry_size) {
 			const struct mb2_mmap_entry *e = (const void *)p;
 
 			if (e->type == MEMORY_RAM)
@@ -229,7 +238,7 @@ void boot_parse(u32 magic, u64 info)
 		if (rsdp)
 			set_rsdp(rsdp, 36);
 	}
-	klog("boot: multiboot%u by %s, %u modules, %u memory regions, up to %zu MiB", magic == MB1_BOOT_MAGIC ? 1 : 2,
-	     *loader_name ? loader_name : "?", boot_info.nr_modules, boot_info.nr_ram,
-	     (size_t)(boot_info.highest_ram >> 20));
+	klog("boot: multiboot%u by %s, %u modules, %u memory regions, up to %zu MiB",
+	     magic == MB1_BOOT_MAGIC ? 1 : 2, *loader_name ? loader_name : "?",
+	     boot_info.nr_modules, boot_info.nr_ram, (size_t)(boot_info.highest_ram >> 20));
 }

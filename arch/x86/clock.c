@@ -13,17 +13,17 @@
 #include "internal.h"
 #include "log.h"
 
-#define PIT_HZ 1193182u
-#define PIT_CH0 0x40
-#define PIT_CH2 0x42
+#define PIT_HZ	    1193182u
+#define PIT_CH0	    0x40
+#define PIT_CH2	    0x42
 #define PIT_COMMAND 0x43
-#define PIT_GATE 0x61 /* bit 0: gate of channel 2, bit 1: speaker */
+#define PIT_GATE    0x61 /* bit 0: gate of channel 2, bit 1: speaker */
 
 #define CALIBRATION_TICKS 11932u /* 10 ms of the PIT */
-#define COARSE_TICKS 120u        /* 100 us */
+#define COARSE_TICKS	  120u	 /* 100 us */
 
-static u64 tsc_base; /* TSC at entry into the kernel */
-static u64 tsc_mult; /* ns per TSC cycle, 32.32; 0 before calibration */
+static u64 tsc_base;   /* TSC at entry into the kernel */
+static u64 tsc_mult;   /* ns per TSC cycle, 32.32; 0 before calibration */
 static u64 lapic_mult; /* timer counts per ns, 32.32 */
 static bool nop_wait, slicer;
 static u64 slicer_seed;
@@ -75,7 +75,8 @@ void start_up_wait(u64 ns)
 			machine_idle_nops();
 			continue;
 		}
-		lapic_timer_start(VEC_WAKE, (u32)(((until - machine_now()) * lapic_mult) >> 32) + 1, false);
+		lapic_timer_start(VEC_WAKE, (u32)(((until - machine_now()) * lapic_mult) >> 32) + 1,
+				  false);
 		machine_idle_halt();
 		irq_disable();
 	}
@@ -110,7 +111,7 @@ static u16 pit_read(void)
 
 static struct sample take_sample(void)
 {
-	struct sample best = { .width = ~0ull };
+	struct sample best = {.width = ~0ull};
 
 	for (unsigned i = 0; i < 6; i++) {
 		struct sample s;
@@ -222,7 +223,8 @@ static void slicer_start(void)
 	outb(PIT_COMMAND, 0x34); /* channel 0, rate generator */
 	outb(PIT_CH0, (u8)divisor);
 	outb(PIT_CH0, (u8)(divisor >> 8));
-	klog("clock: slicer at %u Hz, seed %llu", PIT_HZ / divisor, (unsigned long long)slicer_seed);
+	klog("clock: slicer at %u Hz, seed %llu", PIT_HZ / divisor,
+	     (unsigned long long)slicer_seed);
 }
 
 void clock_start(void)
@@ -239,16 +241,16 @@ void arch_clock_init(void)
 		;
 	outb(PIT_GATE, inb(PIT_GATE) & ~3);
 	if (tsc_hz < 1000000 || lapic_hz < 100000)
-		panic("the clocks cannot be calibrated: TSC %llu Hz, local timer %llu Hz", (unsigned long long)tsc_hz,
-		      (unsigned long long)lapic_hz);
+		panic("the clocks cannot be calibrated: TSC %llu Hz, local timer %llu Hz",
+		      (unsigned long long)tsc_hz, (unsigned long long)lapic_hz);
 	if (tries == 10)
 		klog("clock: calibration is uncertain, the host is too busy");
 	lapic_mult = (lapic_hz << 32) / NSEC_PER_SEC;
 	tsc_mult = (NSEC_PER_SEC << 32) / tsc_hz;
 	lapic_timer_start(VEC_TIMER, 0, false);
-	klog("clock: TSC %llu.%03llu MHz, local timer %llu.%03llu MHz", (unsigned long long)tsc_hz / 1000000,
-	     (unsigned long long)tsc_hz / 1000 % 1000, (unsigned long long)lapic_hz / 1000000,
-	     (unsigned long long)lapic_hz / 1000 % 1000);
+	klog("clock: TSC %llu.%03llu MHz, local timer %llu.%03llu MHz",
+	     (unsigned long long)tsc_hz / 1000000, (unsigned long long)tsc_hz / 1000 % 1000,
+	     (unsigned long long)lapic_hz / 1000000, (unsigned long long)lapic_hz / 1000 % 1000);
 	if (slicer)
 		slicer_start();
 	irq_restore(flags);

@@ -44,7 +44,7 @@ void cpu_block_init(struct cpu_block *b, unsigned index, u32 apic_id)
 	c->index = index;
 	c->apic_id = apic_id;
 	c->arch = &b->arch;
-	/* Start-up code must not be preempted; sched_idle_loop() opens. */
+	c->preempt_count = 1; /* start-up must not be preempted; whoever enters the idle loop opens */
 	for (unsigned i = 0; i < 3; i++)
 		b->arch.tss.ist[i] = (u64)b->stacks[i] + IST_STACK_SIZE;
 	b->arch.tss.io_bitmap_offset = NO_IO_BITMAP;
@@ -57,13 +57,14 @@ static void gdt_load(struct cpu_arch *a)
 	struct {
 		u16 limit;
 		u64 base;
-	} __attribute__((packed)) gdtr = { sizeof(a->gdt) - 1, (u64)a->gdt };
+	} __attribute__((packed)) gdtr = {sizeof(a->gdt) - 1, (u64)a->gdt};
 
 	a->gdt[KERNEL_CS / 8] = 0x00af9a000000ffff;
 	a->gdt[KERNEL_DS / 8] = 0x00cf92000000ffff;
 	a->gdt[USER_DS / 8] = 0x00cff2000000ffff;
 	a->gdt[USER_CS / 8] = 0x00affa000000ffff;
-	a->gdt[TSS_SEL / 8] = limit | (tss & 0xffffff) << 16 | 0x89ull << 40 | (tss >> 24 & 0xff) << 56;
+	a->gdt[TSS_SEL / 8] = limit | (tss & 0xffffff) << 16 | 0x89ull << 40 |
+			      (tss >> 24 & 0xff) << 56;
 	a->gdt[TSS_SEL / 8 + 1] = tss >> 32;
 	cpu_load_gdt(&gdtr, TSS_SEL);
 }
@@ -85,8 +86,10 @@ void cpu_setup(struct cpu *c)
 	idt_load();
 
 	/* No emulation, no task-switched trap, caches on; read-only pages bind the kernel too. */
-	__asm__ volatile("movq %0, %%cr0" ::"r"(CR0_PG | CR0_WP | CR0_NE | CR0_ET | CR0_MP | CR0_PE));
-	__asm__ volatile("movq %0, %%cr4" ::"r"(CR4_PAE | CR4_OSFXSR | CR4_OSXMMEXCPT | cr4_features));
+	__asm__ volatile(
+		"movq %0, %%cr0" ::"r"(CR0_PG | CR0_WP | CR0_NE | CR0_ET | CR0_MP | CR0_PE));
+	__asm__ volatile(
+		"movq %0, %%cr4" ::"r"(CR4_PAE | CR4_OSFXSR | CR4_OSXMMEXCPT | cr4_features));
 	__asm__ volatile("fninit");
 
 	wrmsr(MSR_EFER, rdmsr(MSR_EFER) | EFER_SCE | (mmu_nx ? EFER_NXE : 0));
@@ -148,7 +151,6 @@ void arch_early_init(void)
 	/* First of all an address behind GS and an IDT, so that whatever happens next can be reported. */
 	cpuid(1, 0, &a, &b, &c, &d);
 	cpu_block_init(&boot_block, 0, b >> 24);
-	boot_block.cpu.preempt_count = 1;
 	cpus[0] = &boot_block.cpu;
 	cpus_present = 1;
 	idt_init();
@@ -156,7 +158,8 @@ void arch_early_init(void)
 
 	features_init();
 	cpu_setup(&boot_block.cpu);
-	klog("cpu: features:%s%s%s%s%s%s", mmu_nx ? " nx" : "", cr4_features & CR4_PGE ? " pge" : "",
-	     cr4_features & CR4_SMEP ? " smep" : "", cr4_features & CR4_SMAP ? " smap" : "",
-	     cr4_features & CR4_UMIP ? " umip" : "", (read_cr4() & CR4_MCE) ? " mce" : "");
+	klog("cpu: features:%s%s%s%s%s%s", mmu_nx ? " nx" : "",
+	     cr4_features & CR4_PGE ? " pge" : "", cr4_features & CR4_SMEP ? " smep" : "",
+	     cr4_features & CR4_SMAP ? " smap" : "", cr4_features & CR4_UMIP ? " umip" : "",
+	     (read_cr4() & CR4_MCE) ? " mce" : "");
 }

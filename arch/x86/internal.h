@@ -13,13 +13,13 @@
 #include <arch/smp.h>
 #include <arch/thread.h>
 
-#define MSR_APIC_BASE 0x1b
-#define MSR_EFER 0xc0000080
-#define MSR_STAR 0xc0000081
-#define MSR_LSTAR 0xc0000082
-#define MSR_SFMASK 0xc0000084
-#define MSR_FS_BASE 0xc0000100
-#define MSR_GS_BASE 0xc0000101
+#define MSR_APIC_BASE	   0x1b
+#define MSR_EFER	   0xc0000080
+#define MSR_STAR	   0xc0000081
+#define MSR_LSTAR	   0xc0000082
+#define MSR_SFMASK	   0xc0000084
+#define MSR_FS_BASE	   0xc0000100
+#define MSR_GS_BASE	   0xc0000101
 #define MSR_KERNEL_GS_BASE 0xc0000102
 
 #define EFER_SCE (1ull << 0)
@@ -33,26 +33,26 @@
 #define CR0_WP (1ull << 16)
 #define CR0_PG (1ull << 31)
 
-#define CR4_PAE (1ull << 5)
-#define CR4_MCE (1ull << 6)
-#define CR4_PGE (1ull << 7)
-#define CR4_OSFXSR (1ull << 9)
+#define CR4_PAE	       (1ull << 5)
+#define CR4_MCE	       (1ull << 6)
+#define CR4_PGE	       (1ull << 7)
+#define CR4_OSFXSR     (1ull << 9)
 #define CR4_OSXMMEXCPT (1ull << 10)
-#define CR4_UMIP (1ull << 11)
-#define CR4_SMEP (1ull << 20)
-#define CR4_SMAP (1ull << 21)
+#define CR4_UMIP       (1ull << 11)
+#define CR4_SMEP       (1ull << 20)
+#define CR4_SMAP       (1ull << 21)
 
 #define RFLAGS_AC (1ull << 18)
 
 /* Vectors: 0..31 exceptions, the masked PICs' spurious interrupts, ISA interrupts through the I/O APIC, then <arch/smp.h>'s. */
-#define VEC_PIC 0x20
-#define VEC_ISA 0x30
+#define VEC_PIC	 0x20
+#define VEC_ISA	 0x30
 #define VEC_WAKE 0xf1 /* the local timer while start-up code waits: ends a HLT, no more */
 
-#define IST_NMI 1
-#define IST_DOUBLE_FAULT 2
+#define IST_NMI		  1
+#define IST_DOUBLE_FAULT  2
 #define IST_MACHINE_CHECK 3
-#define IST_STACK_SIZE 8192u
+#define IST_STACK_SIZE	  8192u
 
 /* Offset of the port bitmap when the current thread has no ports: beyond the segment's limit. */
 #define NO_IO_BITMAP 0xffff
@@ -71,11 +71,11 @@ struct tss {
 
 /** struct cpu_arch - private part of a CPU. This CPU only, interrupts off. The first fields are known to entry.asm. */
 struct cpu_arch {
-	u64 user_gs;        /* value of MSR_KERNEL_GS_BASE, the user's base while we are in the kernel */
-	u8 *io_bitmap;      /* whose copy the TSS holds, or NULL */
+	u64 user_gs;   /* value of MSR_KERNEL_GS_BASE, the user's base while we are in the kernel */
+	u8 *io_bitmap; /* whose copy the TSS holds, or NULL */
 	u64 gdt[8];
 	struct tss tss;
-	volatile u32 stopped; /* panic: halted, stop_regs valid */
+	volatile u32 stopped;	      /* panic: halted, stop_regs valid */
 	volatile u64 stop_generation; /* machine_stop_others(): last request answered */
 	struct regs stop_regs;
 };
@@ -84,7 +84,8 @@ struct cpu_arch {
 struct cpu_block {
 	struct cpu cpu;
 	struct cpu_arch arch;
-	u8 stacks[3][IST_STACK_SIZE] __attribute__((aligned(16))); /* NMI, double fault, machine check */
+	u8 stacks[3][IST_STACK_SIZE]
+		__attribute__((aligned(16))); /* NMI, double fault, machine check */
 };
 
 /* ---- cpu.c ---- */
@@ -101,7 +102,7 @@ void idt_load(void);
 /* ---- acpi.c ---- */
 #define MAX_IOAPICS 8
 struct acpi_info {
-	u64 lapic_addr;      /* physical; 0: no MADT */
+	u64 lapic_addr; /* physical; 0: no MADT */
 	unsigned nr_cpus, nr_dropped, nr_ioapics;
 	u32 apic_ids[MAX_CPUS]; /* enabled CPUs, the boot CPU first */
 	struct {
@@ -110,7 +111,7 @@ struct acpi_info {
 	struct {
 		u32 gsi;
 		bool level, low;
-	} isa[16];           /* where each ISA interrupt arrives */
+	} isa[16]; /* where each ISA interrupt arrives */
 };
 extern struct acpi_info acpi_info;
 /** acpi_read_madt() - fill acpi_info; what is wrong with the tables is logged. @boot_id: APIC id of this CPU. */

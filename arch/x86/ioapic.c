@@ -9,10 +9,10 @@
 #include "internal.h"
 #include "log.h"
 
-#define IOAPIC_VERSION 1
+#define IOAPIC_VERSION	   1
 #define IOAPIC_REDIRECTION 0x10
-#define RED_LOW 0x2000u
-#define RED_MASKED 0x10000u
+#define RED_LOW		   0x2000u
+#define RED_MASKED	   0x10000u
 
 static struct ioapic {
 	volatile u32 *regs;
@@ -38,8 +38,8 @@ void pic_silence(void)
 {
 	static const u8 init[][2] = {
 		/* port, value: initialise, vector base, wiring, 8086 mode; then mask all */
-		{ 0x20, 0x11 }, { 0xa0, 0x11 }, { 0x21, VEC_PIC }, { 0xa1, VEC_PIC + 8 }, { 0x21, 4 },
-		{ 0xa1, 2 },	{ 0x21, 1 },	{ 0xa1, 1 },	   { 0x21, 0xff },	  { 0xa1, 0xff },
+		{0x20, 0x11}, {0xa0, 0x11}, {0x21, VEC_PIC}, {0xa1, VEC_PIC + 8}, {0x21, 4},
+		{0xa1, 2},    {0x21, 1},    {0xa1, 1},	     {0x21, 0xff},	  {0xa1, 0xff},
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(init); i++)
@@ -78,7 +78,8 @@ static int route(unsigned irq, u32 low)
 		if (gsi < a->gsi_base || gsi - a->gsi_base >= a->nr)
 			continue;
 		flags = spin_lock_irqsave(&lock);
-		ioapic_write(a, IOAPIC_REDIRECTION + 2 * (gsi - a->gsi_base) + 1, cpus[0]->apic_id << 24);
+		ioapic_write(a, IOAPIC_REDIRECTION + 2 * (gsi - a->gsi_base) + 1,
+			     cpus[0]->apic_id << 24);
 		ioapic_write(a, IOAPIC_REDIRECTION + 2 * (gsi - a->gsi_base), low);
 		spin_unlock_irqrestore(&lock, flags);
 		return 0;

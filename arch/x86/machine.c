@@ -19,7 +19,9 @@ void spin_wait(void)
 	 * Whoever we wait for may wait for us to flush our TLB. (If we may be preempted the two loads can be of two CPUs; that
 	 * flushes once for nothing.)
 	 */
-	__asm__ volatile("movq %%gs:%c1, %0" : "=r"(requested) : "i"(offsetof(struct cpu, tlb_requested)));
+	__asm__ volatile("movq %%gs:%c1, %0"
+			 : "=r"(requested)
+			 : "i"(offsetof(struct cpu, tlb_requested)));
 	__asm__ volatile("movq %%gs:%c1, %0" : "=r"(done) : "i"(offsetof(struct cpu, tlb_done)));
 	if (unlikely(requested != done)) {
 		u64 flags = irq_save();
@@ -64,7 +66,7 @@ void arch_halt_forever(void)
  * goes on and is asked again. So the function that runs meanwhile finds every lock free and every structure whole.
  */
 static u32 stop_busy;
-static u64 stop_counter;          /* under stop_busy */
+static u64 stop_counter;	  /* under stop_busy */
 static volatile u64 stop_request; /* number of the stop under way, 0 = none */
 static u32 stop_acks;
 
@@ -99,7 +101,8 @@ void machine_stop_others(void (*fn)(void *), void *arg)
 		unsigned missing = 0;
 
 		for (unsigned i = 0; i < cpus_present; i++) {
-			if (i == self || !cpus[i]->online || cpus[i]->arch->stop_generation == request)
+			if (i == self || !cpus[i]->online ||
+			    cpus[i]->arch->stop_generation == request)
 				continue;
 			missing++;
 			arch_send_ipi(i, VEC_STOP);
@@ -107,7 +110,8 @@ void machine_stop_others(void (*fn)(void *), void *arg)
 		if (!missing)
 			break;
 		missing += __atomic_load_n(&stop_acks, __ATOMIC_SEQ_CST);
-		while (__atomic_load_n(&stop_acks, __ATOMIC_SEQ_CST) < missing && machine_now() < again)
+		while (__atomic_load_n(&stop_acks, __ATOMIC_SEQ_CST) < missing &&
+		       machine_now() < again)
 			spin_wait();
 	}
 	flags = irq_save();

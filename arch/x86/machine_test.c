@@ -67,7 +67,7 @@ SELFTEST(machine_stop_others)
 	for (unsigned i = 0; i < n; i++)
 		workers[i] = selftest_spawn(counter_task, NULL, "counter");
 	for (unsigned i = 0; i < 2; i++) {
-		checks[i] = (struct stop_check){ .moved = 0 };
+		checks[i] = (struct stop_check){.moved = 0};
 		stoppers[i] = selftest_spawn(stopper, &checks[i], "stopper");
 	}
 	for (unsigned i = 0; i < 2; i++) {
@@ -105,7 +105,7 @@ SELFTEST(every_cpu_answers_ipi)
 
 SELFTEST(machine_random)
 {
-	u64 ones[64] = { 0 };
+	u64 ones[64] = {0};
 
 	for (unsigned n = 0; n < 4096; n++) {
 		u64 r = machine_random();

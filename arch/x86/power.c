@@ -6,7 +6,7 @@
 #include "log.h"
 
 #define DEBUG_EXIT_PORT 0xf4
-#define ACPI_SLEEP_S5 0x2000
+#define ACPI_SLEEP_S5	0x2000
 
 void arch_debug_exit(u8 code)
 {
@@ -31,11 +31,11 @@ void arch_reboot(void)
 	struct {
 		u16 limit;
 		u64 base;
-	} __attribute__((packed)) none = { 0, 0 };
+	} __attribute__((packed)) none = {0, 0};
 
 	irq_disable();
 	outb(0xcf9, 2);
-	outb(0xcf9, 6); /* PCI reset control */
+	outb(0xcf9, 6);	  /* PCI reset control */
 	outb(0x64, 0xfe); /* keyboard controller */
 	/* No IDT: the next exception resets the CPU. */
 	__asm__ volatile("lidt %0\n\tint3" ::"m"(none));

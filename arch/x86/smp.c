@@ -10,7 +10,7 @@
 #include "internal.h"
 #include "log.h"
 
-#define ICR_INIT 0x4500u
+#define ICR_INIT    0x4500u
 #define ICR_STARTUP 0x4600u
 
 /* Layout known to trampoline.asm (24 bytes an entry). */
@@ -56,7 +56,8 @@ void cpus_discover(unsigned limit)
 	acpi_read_madt(initial_apic_id());
 	n = acpi_info.nr_cpus;
 	if (acpi_info.nr_dropped)
-		klog("smp: %u CPUs more than the %u supported: not used", acpi_info.nr_dropped, MAX_CPUS);
+		klog("smp: %u CPUs more than the %u supported: not used", acpi_info.nr_dropped,
+		     MAX_CPUS);
 	if (limit && limit < n)
 		n = limit;
 	for (unsigned i = 0; i < n; i++)
@@ -76,7 +77,6 @@ void cpus_discover(unsigned limit)
 			break;
 		}
 		cpu_block_init(b, i, acpi_info.apic_ids[i]);
-		b->cpu.preempt_count = 1;
 		cpus[i] = &b->cpu;
 	}
 	cpus_present = n;
@@ -156,7 +156,8 @@ unsigned cpus_start(void (*entry)(unsigned index))
 		klog("smp: no free page below 1 MiB to start other CPUs in");
 	if (cpus_present > 1 && page) {
 		for (unsigned i = 1; i < cpus_present; i++)
-			ap_table[i - 1] = (struct ap_slot){ cpus[i]->apic_id, 0, cpus[i], cpus[i]->kstack_top };
+			ap_table[i - 1] =
+				(struct ap_slot){cpus[i]->apic_id, 0, cpus[i], cpus[i]->kstack_top};
 		ap_table_entries = cpus_present - 1;
 		trampoline_place(page);
 
@@ -167,13 +168,15 @@ unsigned cpus_start(void (*entry)(unsigned index))
 			/* Old hardware wants it twice; a CPU that runs already ignores it. */
 			for (unsigned i = 1; i < cpus_present; i++)
 				if (!cpus[i]->online)
-					lapic_command(cpus[i]->apic_id, ICR_STARTUP | (u32)(page >> PAGE_SHIFT));
+					lapic_command(cpus[i]->apic_id,
+						      ICR_STARTUP | (u32)(page >> PAGE_SHIFT));
 			wait_online(10 * NSEC_PER_SEC);
 		}
 	}
 	for (unsigned i = 0; i < cpus_present; i++)
 		if (!cpus[i]->online)
-			klog("smp: CPU %u (APIC id %u) did not answer within 10 s", i, cpus[i]->apic_id);
+			klog("smp: CPU %u (APIC id %u) did not answer within 10 s", i,
+			     cpus[i]->apic_id);
 	klog("smp: %u of %u CPUs online after %llu us", online_now(), cpus_present,
 	     (unsigned long long)(machine_now() - start) / 1000);
 	return online_now();

@@ -18,8 +18,8 @@ _Static_assert(offsetof(struct arch_thread, user) == 40, "THREAD_USER in asm.inc
 _Static_assert(offsetof(struct arch_thread, fpu) == 48, "THREAD_FPU in asm.inc");
 
 /* Words of the FXSAVE image. */
-#define FPU_FCW 0    /* u16 */
-#define FPU_MXCSR 24 /* u32 */
+#define FPU_FCW	       0  /* u16 */
+#define FPU_MXCSR      24 /* u32 */
 #define FPU_MXCSR_MASK 28
 
 void thread_start_kernel(void);
@@ -47,13 +47,15 @@ void arch_thread_init_kernel(struct arch_thread *t, u64 kstack_top, void (*fn)(v
 	struct switch_frame *f = (struct switch_frame *)end - 1;
 
 	*end = 0;
-	*f = (struct switch_frame){ .rip = (u64)thread_start_kernel, .rbx = (u64)fn, .r12 = (u64)arg };
+	*f = (struct switch_frame){
+		.rip = (u64)thread_start_kernel, .rbx = (u64)fn, .r12 = (u64)arg};
 	t->rsp = (u64)f;
 	t->kstack_top = kstack_top;
 	t->user = false;
 }
 
-int arch_thread_init_user(struct arch_thread *t, u64 kstack_top, const struct regs *regs, const struct arch_thread *from)
+int arch_thread_init_user(struct arch_thread *t, u64 kstack_top, const struct regs *regs,
+			  const struct arch_thread *from)
 {
 	struct regs *r = (struct regs *)kstack_top - 1;
 	u64 *end = (u64 *)r - 1;
@@ -68,7 +70,7 @@ int arch_thread_init_user(struct arch_thread *t, u64 kstack_top, const struct re
 	}
 	*r = *regs;
 	*end = 0;
-	*f = (struct switch_frame){ .rip = (u64)thread_start_user };
+	*f = (struct switch_frame){.rip = (u64)thread_start_user};
 	t->rsp = (u64)f;
 	t->kstack_top = kstack_top;
 	t->fs_base = from->fs_base;
@@ -157,7 +159,7 @@ int arch_ioperm(struct arch_thread *t, u64 from, u64 num, bool on)
 	}
 	for (u64 port = from; port < from + num; port++) {
 		if (on)
-			t->io_bitmap[port / 8] &= (u8)~(1u << port % 8);
+			t->io_bitmap[port / 8] &= (u8) ~(1u << port % 8);
 		else
 			t->io_bitmap[port / 8] |= (u8)(1u << port % 8);
 	}
@@ -174,7 +176,8 @@ void arch_fpu_save_current(struct arch_thread *t)
 
 void arch_fpu_load_current(struct arch_thread *t, const void *image)
 {
-	u64 flags = irq_save(); /* a switch between the copy and the load would save the old state over it */
+	u64 flags =
+		irq_save(); /* a switch between the copy and the load would save the old state over it */
 	u32 *mxcsr = (u32 *)(t->fpu + FPU_MXCSR), mask;
 
 	fxsave(t->fpu);

@@ -11,21 +11,21 @@
 #include "log.h"
 
 /* Linux's signal numbers and si_code values. */
-#define SIGILL 4
-#define SIGTRAP 5
-#define SIGBUS 7
-#define SIGFPE 8
-#define SIGKILL 9
-#define SIGSEGV 11
-#define SI_KERNEL 0x80
+#define SIGILL	    4
+#define SIGTRAP	    5
+#define SIGBUS	    7
+#define SIGFPE	    8
+#define SIGKILL	    9
+#define SIGSEGV	    11
+#define SI_KERNEL   0x80
 #define SEGV_MAPERR 1
 #define SEGV_ACCERR 2
 
-#define PF_PRESENT 1u
-#define PF_WRITE 2u
-#define PF_USER 4u
+#define PF_PRESENT  1u
+#define PF_WRITE    2u
+#define PF_USER	    4u
 #define PF_RESERVED 8u
-#define PF_FETCH 16u
+#define PF_FETCH    16u
 
 struct idt_entry {
 	u16 offset0, selector;
@@ -43,30 +43,31 @@ static const struct {
 	const char *name;
 	u8 signal, code;
 } exceptions[32] = {
-	[0] = { "divide error", SIGFPE, 1 /* FPE_INTDIV */ },
-	[1] = { "debug exception", SIGTRAP, 2 /* TRAP_TRACE */ },
-	[2] = { "NMI", 0, 0 },
-	[3] = { "breakpoint", SIGTRAP, SI_KERNEL },
-	[4] = { "overflow", SIGSEGV, SI_KERNEL },
-	[5] = { "bound range exceeded", SIGSEGV, SI_KERNEL },
-	[6] = { "invalid opcode", SIGILL, 2 /* ILL_ILLOPN */ },
-	[7] = { "FPU not available", SIGSEGV, SI_KERNEL },
-	[8] = { "double fault", 0, 0 },
-	[10] = { "invalid TSS", SIGSEGV, SI_KERNEL },
-	[11] = { "segment not present", SIGBUS, SI_KERNEL },
-	[12] = { "stack segment fault", SIGBUS, SI_KERNEL },
-	[13] = { "general protection fault", SIGSEGV, SI_KERNEL },
-	[14] = { "page fault", SIGSEGV, SEGV_MAPERR },
-	[16] = { "x87 floating-point error", SIGFPE, 0 },
-	[17] = { "alignment check", SIGBUS, 1 /* BUS_ADRALN */ },
-	[18] = { "machine check", 0, 0 },
-	[19] = { "SIMD floating-point error", SIGFPE, 0 },
-	[21] = { "control protection fault", SIGSEGV, SI_KERNEL },
+	[0] = {"divide error", SIGFPE, 1 /* FPE_INTDIV */},
+	[1] = {"debug exception", SIGTRAP, 2 /* TRAP_TRACE */},
+	[2] = {"NMI", 0, 0},
+	[3] = {"breakpoint", SIGTRAP, SI_KERNEL},
+	[4] = {"overflow", SIGSEGV, SI_KERNEL},
+	[5] = {"bound range exceeded", SIGSEGV, SI_KERNEL},
+	[6] = {"invalid opcode", SIGILL, 2 /* ILL_ILLOPN */},
+	[7] = {"FPU not available", SIGSEGV, SI_KERNEL},
+	[8] = {"double fault", 0, 0},
+	[10] = {"invalid TSS", SIGSEGV, SI_KERNEL},
+	[11] = {"segment not present", SIGBUS, SI_KERNEL},
+	[12] = {"stack segment fault", SIGBUS, SI_KERNEL},
+	[13] = {"general protection fault", SIGSEGV, SI_KERNEL},
+	[14] = {"page fault", SIGSEGV, SEGV_MAPERR},
+	[16] = {"x87 floating-point error", SIGFPE, 0},
+	[17] = {"alignment check", SIGBUS, 1 /* BUS_ADRALN */},
+	[18] = {"machine check", 0, 0},
+	[19] = {"SIMD floating-point error", SIGFPE, 0},
+	[21] = {"control protection fault", SIGSEGV, SI_KERNEL},
 };
 
 static const char *exception_name(unsigned vector)
 {
-	return vector < 32 && exceptions[vector].name ? exceptions[vector].name : "reserved exception";
+	return vector < 32 && exceptions[vector].name ? exceptions[vector].name
+						      : "reserved exception";
 }
 
 void idt_init(void)
@@ -77,8 +78,12 @@ void idt_init(void)
 		idt[v] = (struct idt_entry){
 			.offset0 = (u16)a,
 			.selector = KERNEL_CS,
-			.ist = v == 2 ? IST_NMI : v == 8 ? IST_DOUBLE_FAULT : v == 18 ? IST_MACHINE_CHECK : 0,
-			.type = v == 3 ? 0xee : 0x8e, /* interrupt gate; user mode may use the breakpoint */
+			.ist = v == 2	 ? IST_NMI
+			       : v == 8	 ? IST_DOUBLE_FAULT
+			       : v == 18 ? IST_MACHINE_CHECK
+					 : 0,
+			.type = v == 3 ? 0xee
+				       : 0x8e, /* interrupt gate; user mode may use the breakpoint */
 			.offset1 = (u16)(a >> 16),
 			.offset2 = (u32)(a >> 32),
 		};
@@ -90,7 +95,7 @@ void idt_load(void)
 	struct {
 		u16 limit;
 		u64 base;
-	} __attribute__((packed)) idtr = { sizeof(idt) - 1, (u64)idt };
+	} __attribute__((packed)) idtr = {sizeof(idt) - 1, (u64)idt};
 
 	__asm__ volatile("lidt %0" ::"m"(idtr));
 }
@@ -115,7 +120,8 @@ static u64 extable_find(u64 rip)
 /* The si_code of a floating-point trap: the first unmasked exception, from @status (bits as in FSW and MXCSR) and @mask. */
 static int fpe_code(u32 status, u32 mask)
 {
-	static const u8 codes[6] = { 7 /* INV */, 5 /* SUB */, 3 /* DIV */, 4 /* OVF */, 5 /* UND */, 6 /* RES */ };
+	static const u8 codes[6] = {7 /* INV */, 5 /* SUB */, 3 /* DIV */,
+				    4 /* OVF */, 5 /* UND */, 6 /* RES */};
 
 	for (unsigned i = 0; i < 6; i++)
 		if (status & ~mask & 1u << i)
@@ -152,7 +158,8 @@ static void user_page_fault(struct regs *regs, u64 addr)
 	if (err == -ENOMEM)
 		task_user_fault(regs, SIGKILL, SI_KERNEL, addr, "out of memory");
 	else
-		task_user_fault(regs, SIGSEGV, err == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, addr, "page fault");
+		task_user_fault(regs, SIGSEGV, err == -EACCES ? SEGV_ACCERR : SEGV_MAPERR, addr,
+				"page fault");
 }
 
 /*
@@ -166,9 +173,12 @@ static void kernel_page_fault(struct regs *regs, u64 addr)
 	if (!fixup || addr >= USER_END || (error & (PF_RESERVED | PF_FETCH)) ||
 	    (cpu_has_smap && !(regs->rflags & RFLAGS_AC)))
 		panic_regs(regs, "kernel page fault: %s of address %p (%s, error code 0x%x)",
-			   error & PF_FETCH ? "execution" : error & PF_WRITE ? "write" : "read", (void *)addr,
-			   addr < PAGE_SIZE  ? "NULL pointer"
-			   : addr < USER_END ? "user memory outside a user copy"
+			   error & PF_FETCH   ? "execution"
+			   : error & PF_WRITE ? "write"
+					      : "read",
+			   (void *)addr,
+			   addr < PAGE_SIZE	    ? "NULL pointer"
+			   : addr < USER_END	    ? "user memory outside a user copy"
 			   : kstack_guard_hit(addr) ? "guard page of a kernel stack"
 						    : "kernel address",
 			   (unsigned)error);
@@ -196,8 +206,8 @@ void trap_exception(struct regs *regs, unsigned vector)
 		int signal = exceptions[vector & 31].signal, code = user_trap_code(vector);
 
 		irq_enable();
-		task_user_fault(regs, signal ? signal : SIGSEGV, code, code == SI_KERNEL ? 0 : regs->rip,
-				exception_name(vector));
+		task_user_fault(regs, signal ? signal : SIGSEGV, code,
+				code == SI_KERNEL ? 0 : regs->rip, exception_name(vector));
 		return;
 	}
 	fixup = extable_find(regs->rip);
@@ -209,7 +219,7 @@ void trap_exception(struct regs *regs, unsigned vector)
 #ifdef DEBUG
 		   vector == 6 ? "undefined behaviour or invalid opcode" :
 #endif
-				 exception_name(vector),
+			       exception_name(vector),
 		   vector, (unsigned)regs->orig);
 }
 
@@ -244,7 +254,8 @@ void trap_paranoid(struct regs *regs, unsigned vector)
 	}
 	if (vector == 8 && (kstack_guard_hit(addr) || kstack_guard_hit(regs->rsp - 8)))
 		panic_regs(regs, "kernel stack overflow: guard page hit at %p", (void *)addr);
-	panic_regs(regs, "%s (error code 0x%x, CR2 %p)", exception_name(vector), (unsigned)regs->orig, (void *)addr);
+	panic_regs(regs, "%s (error code 0x%x, CR2 %p)", exception_name(vector),
+		   (unsigned)regs->orig, (void *)addr);
 }
 
 static void unexpected_interrupt(unsigned vector)
@@ -255,10 +266,13 @@ static void unexpected_interrupt(unsigned vector)
 		return; /* a masked PIC's spurious interrupt: not to be acknowledged */
 	if (vector != VEC_SPURIOUS)
 		lapic_eoi();
-	if (__atomic_fetch_or(&reported[vector / 64], 1ull << (vector % 64), __ATOMIC_RELAXED) >> (vector % 64) & 1)
+	if (__atomic_fetch_or(&reported[vector / 64], 1ull << (vector % 64), __ATOMIC_RELAXED) >>
+		    (vector % 64) &
+	    1)
 		return;
 	if (vector != VEC_SPURIOUS)
-		klog("cpu %u: unexpected interrupt vector 0x%x (reported once)", this_cpu()->index, vector);
+		klog("cpu %u: unexpected interrupt vector 0x%x (reported once)", this_cpu()->index,
+		     vector);
 }
 
 /*

@@ -206,10 +206,73 @@ SELFTEST(futex_lock_stress)
 	EXPECT_EQ(count, 4 * 4000);
 }
 
+/* ---- turns: one lost wake-up and both sleep ---- */
+
+#define GAME_OVER 2
+
+struct turns {
+	u32 turn;
+	u64 end;
+	volatile u32 lost;
+};
+
+struct turn_taker {
+	struct turns *t;
+	u32 me;
+};
+
+static void take_turns(void *arg)
+{
+	struct turn_taker *k = arg;
+	struct turns *t = k->t;
+	u32 seed = k->me + 1;
+
+	for (u32 i = 0; i < 20000; i++) {
+		u32 turn;
+
+		while ((turn = __atomic_load_n(&t->turn, __ATOMIC_SEQ_CST)) == !k->me) {
+			s64 ts[2] = { 5, 0 };
+			s64 r = futex_call(&t->turn, FUTEX_WAIT | FUTEX_PRIVATE, turn, (u64)ts, NULL, 0);
+
+			if (r == -ETIMEDOUT) {
+				t->lost++;
+				return;
+			}
+		}
+		if (turn == GAME_OVER)
+			return;
+		if (machine_now() > t->end) {
+			__atomic_store_n(&t->turn, GAME_OVER, __ATOMIC_SEQ_CST);
+			wake(&t->turn, 1);
+			return;
+		}
+		for (u32 spin = test_random(&seed) % 256; spin; spin--)
+			barrier();
+		__atomic_store_n(&t->turn, !k->me, __ATOMIC_SEQ_CST);
+		wake(&t->turn, 1);
+	}
+}
+
+SELFTEST(futex_no_lost_wakeup)
+{
+	struct turns t = { .end = machine_now() + STRESS_NS };
+	struct turn_taker k[2] = { { &t, 0 }, { &t, 1 } };
+	struct task *task[2];
+
+	for (int i = 0; i < 2; i++) {
+		task[i] = selftest_spawn(take_turns, &k[i], "turns");
+		if (!EXPECT(task[i]))
+			return;
+	}
+	EXPECT(selftest_join(task[0]));
+	EXPECT(selftest_join(task[1]));
+	EXPECT_EQ(t.lost, 0);
+}
+
 /* ---- wake-ups against limits and requeues ---- */
 
 struct churn {
-	u32 words[2];
+	u32 words[2]; /* in different buckets, like most pairs */
 	volatile bool stop;
 	volatile u32 woken, ended;
 };
@@ -220,7 +283,7 @@ static void churn_waiter(void *arg)
 	u32 seed = (u32)(u64)current_task();
 
 	while (!c->stop) {
-		s64 ts[2] = { 0, test_random(&seed) % 300000 };
+		s64 ts[2] = { 0, test_random(&seed) % 60000 };
 
 		if (!futex_call(&c->words[0], FUTEX_WAIT | FUTEX_PRIVATE, 0, (u64)ts, NULL, 0))
 			__atomic_add_fetch(&c->woken, 1, __ATOMIC_SEQ_CST);
@@ -250,7 +313,7 @@ SELFTEST(futex_churn)
 			futex_call(&c.words[0], FUTEX_REQUEUE | FUTEX_PRIVATE, 0, 2, &c.words[1], 0);
 		else
 			woken += wake(&c.words[what & 1], 2);
-		if (what == 3)
+		if (!(test_random(&seed) % 64))
 			selftest_sleep_ns(50000);
 	}
 	c.stop = true;

@@ -47,6 +47,9 @@ static inline void test_signal(struct task *t)
 	task_wake(t, TASK_INTERRUPTIBLE, 0);
 }
 
+/* How long a stress goes on at most: hand-overs between CPUs can take milliseconds each on a busy host. */
+#define STRESS_NS (1500 * NSEC_PER_MSEC)
+
 /** test_random() - next of a small generator whose state is @seed. */
 static inline u32 test_random(u32 *seed)
 {

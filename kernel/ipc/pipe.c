@@ -105,11 +105,22 @@ static __attribute__((noinline)) s64 take_pieces(struct pipe *p, u8 *buf, u32 n)
 	return done;
 }
 
+/* End a read that took nothing. @woken: it had received a wake-up. */
+static s64 read_nothing(struct pipe *p, s64 ret, bool woken)
+{
+	bool pass = woken && p->head != p->tail;
+
+	mutex_unlock(&p->lock);
+	if (pass)
+		waitq_wake(&p->readers, 1, 0);
+	return ret;
+}
+
 static s64 pipe_read(struct file *f, void *buf, size_t n, u64 *pos)
 {
 	struct pipe *p = f->object;
-	bool woken = false, pass;
-	u32 tail, used, len;
+	bool woken = false;
+	u32 tail, used, len, offset;
 	s64 ret;
 
 	(void)pos;
@@ -118,34 +129,33 @@ static s64 pipe_read(struct file *f, void *buf, size_t n, u64 *pos)
 	mutex_lock(&p->lock);
 	if (p->head == p->tail) {
 		ret = wait_data(p, f, &woken);
-		if (ret <= 0)
-			goto out;
+		if (unlikely(ret <= 0))
+			return read_nothing(p, ret, woken);
 	}
 	tail = p->tail;
 	used = p->head - tail;
 	len = n < used ? (u32)n : used;
-	if (likely(len <= PAGE_SIZE - (tail & (PAGE_SIZE - 1)))) {
-		ret = copy_out(buf, *pipe_slot(p, tail) + (tail & (PAGE_SIZE - 1)), len);
-		if (likely(!ret)) {
-			p->tail = tail + len;
-			ret = len;
-		}
+	offset = tail & (PAGE_SIZE - 1);
+	if (likely(offset + len <= PAGE_SIZE)) {
+		if (unlikely(copy_out(buf, *pipe_slot(p, tail) + offset, len)))
+			return read_nothing(p, -EFAULT, woken);
+		p->tail = tail + len;
 	} else {
 		ret = take_pieces(p, buf, len);
+		if (ret < 0)
+			return read_nothing(p, ret, woken);
+		len = (u32)ret;
 	}
-	if (likely(ret > 0)) {
-		p->room_seq++;
-		if (p->head == p->tail)
-			p->head = p->tail = 0;
+	p->room_seq++;
+	if (len == used) {
+		p->head = p->tail = 0;
+		woken = false; /* nothing is left that another reader could be woken for */
 	}
-out:
-	pass = woken && p->head != p->tail;
 	mutex_unlock(&p->lock);
-	if (likely(ret > 0))
-		waitq_wake(&p->writers, 1, 0);
-	if (unlikely(pass))
+	waitq_wake(&p->writers, 1, 0);
+	if (unlikely(woken))
 		waitq_wake(&p->readers, 1, 0);
-	return ret;
+	return len;
 }
 
 /* ---- writing ---- */

@@ -651,6 +651,7 @@ SELFTEST(pipe_interrupted_waiter_passes_wake_on)
 	struct file *e[2];
 	struct flaky k = { 0 };
 	struct task *t[3];
+	u64 stop = machine_now() + STRESS_NS;
 	u32 seed = 3, sent = 0;
 
 	if (!EXPECT_EQ(pipe_create(e, 0), 0))
@@ -661,7 +662,7 @@ SELFTEST(pipe_interrupted_waiter_passes_wake_on)
 		if (!EXPECT(t[i]))
 			return;
 	}
-	for (u32 i = 0; i < 3000; i++) {
+	for (u32 i = 0; i < 3000 && machine_now() < stop; i++) {
 		u32 n = 1 + (test_random(&seed) & 1);
 		u64 end = machine_now() + 5 * NSEC_PER_SEC;
 

@@ -107,6 +107,84 @@ SELFTEST(poll_waits_for_any)
 	kfree(fds, NR_PIPES * sizeof(*fds));
 }
 
+/* Wakes the poller over and over without making anything ready. */
+struct noise {
+	struct file **pipe;
+	volatile bool stop;
+};
+
+static void make_noise(void *arg)
+{
+	struct noise *n = arg;
+	u8 c;
+
+	while (!n->stop) {
+		file_read(n->pipe[0], &c, 1);
+		file_write(n->pipe[1], &c, 1);
+	}
+}
+
+struct ticker {
+	struct file *out, *back;
+	u32 rounds;
+};
+
+static void tick_away(void *arg)
+{
+	struct ticker *k = arg;
+	u32 seed = 4;
+	u8 c = 0;
+
+	for (u32 i = 0; i < k->rounds; i++) {
+		for (u32 spin = test_random(&seed) % 2000; spin; spin--)
+			barrier();
+		if (file_write(k->out, &c, 1) != 1 || file_read(k->back, &c, 1) != 1)
+			return;
+	}
+}
+
+/* The event that matters may come while the poller looks at its files because of one that does not. */
+SELFTEST(poll_no_lost_event)
+{
+	struct file *event[2], *full[2], *back[2], *files[2];
+	struct pollfd fds[2] = { { 0, POLLIN, 0 }, { 1, POLLOUT, 0 } };
+	struct noise noise = { full, false };
+	struct ticker k;
+	struct task *t[2];
+	u8 *buf = kzalloc(65536);
+	u64 end = machine_now() + STRESS_NS;
+	u32 lost = 0;
+
+	if (!EXPECT(buf) || !EXPECT_EQ(pipe_create(event, 0) | pipe_create(full, 0) | pipe_create(back, 0), 0))
+		return;
+	EXPECT_EQ(file_write(full[1], buf, 65000), 65000);
+	k = (struct ticker){ event[1], back[0], 3000 };
+	t[0] = selftest_spawn(make_noise, &noise, "noise");
+	t[1] = selftest_spawn(tick_away, &k, "ticker");
+	if (!EXPECT(t[0] && t[1]))
+		return;
+	files[0] = event[0];
+	files[1] = full[1];
+	for (u32 i = 0; i < k.rounds && !lost && machine_now() < end; i++) {
+		if (poll_files(fds, files, 2, machine_now() + 3 * NSEC_PER_SEC) != 1)
+			lost++;
+		EXPECT_EQ(fds[1].revents, 0);
+		EXPECT_EQ(file_read(event[0], buf, 1), 1);
+		EXPECT_EQ(file_write(back[1], buf, 1), 1);
+	}
+	EXPECT_EQ(lost, 0);
+	noise.stop = true;
+	file_put(back[1]);
+	EXPECT(selftest_join(t[0]));
+	EXPECT(selftest_join(t[1]));
+	file_put(back[0]);
+	for (int i = 0; i < 2; i++) {
+		file_put(event[i]);
+		file_put(full[i]);
+	}
+	kfree(buf, 65536);
+}
+
 /* ---- interrupt objects ---- */
 
 #define TEST_IRQ 5 /* no device of ours has it */

@@ -102,14 +102,10 @@ unsigned waitq_wake_slow(struct waitq *q, unsigned nr, unsigned flags)
 	return woken;
 }
 
-bool waitq_finish(struct waitq *q, struct waiter *w)
+bool waitq_leave(struct waitq *q, struct waiter *w)
 {
-	u64 flags;
+	u64 flags = spin_lock_irqsave(&q->lock);
 
-	current_task()->state = TASK_RUNNING;
-	if (likely(__atomic_load_n(&w->link.next, __ATOMIC_ACQUIRE) == &w->link))
-		return true; /* only a waker leaves it unlinked */
-	flags = spin_lock_irqsave(&q->lock);
 	if (!w->woken)
 		list_del(&w->link);
 	spin_unlock_irqrestore(&q->lock, flags);

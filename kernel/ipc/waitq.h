@@ -35,11 +35,21 @@ void waitq_init(struct waitq *q);
 /** waitq_prepare() - put current on @q with task state @state. Context: task. */
 void waitq_prepare(struct waitq *q, struct waiter *w, u32 state, bool exclusive);
 
+/** waitq_leave() - out of line part of waitq_finish(): the waiter seems to be still queued. */
+bool waitq_leave(struct waitq *q, struct waiter *w);
+
 /**
  * waitq_finish() - current is running again and off @q. Return: whether a waker had taken it off (an exclusive waiter that got a wake-up and does
  * not use it, because of a signal or because it leaves work behind, must pass it on with waitq_wake(q, 1, 0)).
  */
-bool waitq_finish(struct waitq *q, struct waiter *w);
+static inline bool waitq_finish(struct waitq *q, struct waiter *w)
+{
+	current_task()->state = TASK_RUNNING;
+	/* Only a waker leaves it unlinked; that store was its last access to @w. */
+	if (likely(__atomic_load_n(&w->link.next, __ATOMIC_ACQUIRE) == &w->link))
+		return true;
+	return waitq_leave(q, w);
+}
 
 /** waitq_wake_slow() - waitq_wake() when somebody seems to wait. */
 unsigned waitq_wake_slow(struct waitq *q, unsigned nr, unsigned flags);
@@ -84,8 +94,9 @@ struct mutex {
 };
 
 void mutex_init(struct mutex *m);
-void mutex_lock_slow(struct mutex *m);   /* out of line part of mutex_lock() */
-void mutex_unlock_slow(struct mutex *m); /* out of line part of mutex_unlock() */
+/* The out of line parts of mutex_lock() and mutex_unlock(): they save every register, so that the fast paths around them stay short. */
+void mutex_lock_slow(struct mutex *m) __attribute__((no_caller_saved_registers));
+void mutex_unlock_slow(struct mutex *m) __attribute__((no_caller_saved_registers));
 #ifdef DEBUG
 void mutex_debug_lock(struct mutex *m);
 void mutex_debug_locked(struct mutex *m);

@@ -78,6 +78,7 @@ SELFTEST(waitq_finish_without_wake)
 struct pingpong {
 	struct waitq q[2];
 	volatile u32 turn;
+	u64 end;
 	volatile u32 lost; /* sleeps that only the limit ended */
 };
 
@@ -109,6 +110,11 @@ static void play(void *arg)
 			if (late && p->lost)
 				return;
 		}
+		if (machine_now() > p->end) { /* the other one gets its last turn */
+			p->turn = !pl->me;
+			waitq_wake(&p->q[!pl->me], 1, 0);
+			return;
+		}
 		/* Vary where waiter and waker meet. */
 		for (u32 spin = test_random(&seed) % 64; spin; spin--)
 			barrier();
@@ -119,7 +125,7 @@ static void play(void *arg)
 
 SELFTEST(waitq_no_lost_wakeup)
 {
-	struct pingpong p = { .turn = 0 };
+	struct pingpong p = { .turn = 0, .end = machine_now() + STRESS_NS };
 	struct player pl[2] = { { &p, 0 }, { &p, 1 } };
 	struct task *t[2];
 
@@ -180,9 +186,9 @@ static void contend(void *arg)
 		if (__atomic_fetch_add(j->inside, 1, __ATOMIC_SEQ_CST))
 			j->collisions++;
 		v = *j->count;
-		for (u32 spin = test_random(&seed) % 32; spin; spin--)
+		for (u32 spin = test_random(&seed) % 8; spin; spin--)
 			barrier();
-		if (!(test_random(&seed) & 15)) /* hold it while others run and queue up */
+		if (!(test_random(&seed) & 127)) /* hold it while others run and queue up */
 			sched_yield_current();
 		*j->count = v + 1;
 		__atomic_fetch_sub(j->inside, 1, __ATOMIC_SEQ_CST);
@@ -201,7 +207,7 @@ SELFTEST(mutex_exclusion)
 
 	mutex_init(&m);
 	for (int i = 0; i < 5; i++) {
-		j[i] = (struct mutex_job){ &m, &count, &inside, 3000, 0, i & 1 };
+		j[i] = (struct mutex_job){ &m, &count, &inside, 12000, 0, i & 1 };
 		t[i] = selftest_spawn(contend, &j[i], "contender");
 		if (!EXPECT(t[i]))
 			return;

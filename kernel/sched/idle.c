@@ -13,6 +13,7 @@
 enum sched_idle_mode sched_idle_mode = IDLE_HALT;
 
 #define NOBODY (~0u)
+#define NOP_TURNS 16 /* nop blocks (of 480 instructions) between two pauses */
 
 /* CPUs whose current task is the idle task. Atomic. */
 static u32 nr_idle __attribute__((aligned(64)));
@@ -138,8 +139,16 @@ void idle_wait(struct runq *rq)
 	}
 	if (sched_idle_mode == IDLE_LAST && last_idler(rq)) {
 		irq_enable();
-		while (!need_resched() && READ_ONCE(nr_idle) == READ_ONCE(nr_started))
+		/*
+		 * The emulator gives the CPUs turns that end at timer deadlines. If ours always ends at one, the next CPU finds
+		 * its turn used up before it begins, and one that has an interrupt to take never takes it: end a turn by
+		 * ourselves now and then.
+		 */
+		for (unsigned turn = 1; !need_resched() && READ_ONCE(nr_idle) == READ_ONCE(nr_started); turn++) {
 			machine_idle_nops();
+			if (turn % NOP_TURNS == 0)
+				cpu_relax();
+		}
 		irq_disable();
 		if (nop_cpu == rq->cpu)
 			__atomic_store_n(&nop_cpu, NOBODY, __ATOMIC_SEQ_CST);

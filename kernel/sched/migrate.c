@@ -125,6 +125,8 @@ static bool move_queued(struct runq *rq, struct task *t)
 	struct runq *dst = machine_runq(cpu);
 	bool settled = false;
 
+	/* If it is picked while no lock is held, it is sent on at once. */
+	t->migrate_request = 1;
 	spin_unlock_raw(rq->lock);
 	double_rq_lock(rq, dst);
 	if (t->cpu == rq->cpu && t->on_rq == ON_RQ_QUEUED && rq->curr != t &&

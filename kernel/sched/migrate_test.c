@@ -40,6 +40,22 @@ static bool consistent(struct task *t)
 	return ok;
 }
 
+/*
+ * The current task runs where its mask says, or has been asked to move: the test may have sent it elsewhere just now. Under the lock, for
+ * mask and request are set together.
+ */
+static bool allowed_here(void)
+{
+	struct task *me = current_task();
+	u64 irq = irq_save();
+	struct runq *rq = task_rq_lock(me);
+	bool ok = rq->cpu == cpu_index() && (cpumask_test(&me->affinity, rq->cpu) || me->migrate_request);
+
+	spin_unlock_raw(rq->lock);
+	irq_restore(irq);
+	return ok;
+}
+
 /* --------------------------------------------------------- random moves */
 
 struct mover {
@@ -63,11 +79,8 @@ static void move_about(void *arg)
 		mask = only(cpu = (unsigned)(rng >> 33) % ncpus);
 		if (sched_set_affinity(me, &mask))
 			m->wrong_cpu++;
-		preempt_disable();
-		/* The other mover or the test may have sent us elsewhere since: then that CPU is what our mask says. */
-		if (!cpumask_test(&me->affinity, cpu_index()) && !me->migrate_request)
+		if (!allowed_here())
 			m->wrong_cpu++;
-		preempt_enable();
 		if (!consistent(me))
 			m->wrong_queue++;
 		if (need_resched())
@@ -137,12 +150,17 @@ static bool j2_over(u64 since)
  */
 static void j2_window(void)
 {
+	u64 start = machine_now();
+
 	if (j2_full) {
 		task_wake(j2_helper, TASK_NORMAL, 0);
 		preempt_point();
-	} else {
-		sched_yield_current();
+		return;
 	}
+	/* Once is enough to move with our order. Else until the other CPU has seen it not running: a yield may come back at once. */
+	do
+		sched_yield_current();
+	while (migrate_test.order != MIGRATE_INBOUND && !j2_over(start));
 }
 
 static void j2_mover_fn(void *arg)
@@ -180,11 +198,11 @@ static void j2_helper_fn(void *arg)
 		start = machine_now();
 		/* With our order nobody counts; the mover is gone or not, so a moment is enough. */
 		while (!j2_over(start) && (migrate_test.order != MIGRATE_INBOUND || machine_now() - start < NSEC_PER_MSEC))
-			cpu_relax();
+			barrier(); /* not cpu_relax(): under an instruction clock a pause costs much and lets no time pass */
 		return;
 	}
 	while (!j2_stop) {
-		cpu_relax();
+		barrier();
 		if (need_resched())
 			schedule();
 	}

@@ -213,10 +213,8 @@ static void work(void *arg)
 	if (w->pinned)
 		pin(current_task(), w->cpu);
 	w->ready = true;
-	while (!go && !stop) {
-		cpu_relax();
+	while (!go && !stop)
 		breathe();
-	}
 	while (!stop) {
 		w->turns++;
 		breathe();

@@ -20,9 +20,9 @@ struct timer_base {
 	spinlock_t lock;       /* LOCK_TIMER; taken in interrupts */
 	struct timer *root;    /* under lock: heap, or NULL */
 	struct timer *running; /* under lock: its function is being called */
-	u64 armed;             /* this CPU: what the device is set to; ~0 = nothing */
-	u64 tick_due;          /* this CPU */
-	bool tick_on;          /* this CPU */
+	u64 armed;	       /* this CPU: what the device is set to; ~0 = nothing */
+	u64 tick_due;	       /* this CPU */
+	bool tick_on;	       /* this CPU */
 };
 
 static struct timer_base boot_base;
@@ -135,7 +135,7 @@ static void arm_next(struct timer_base *base)
 
 void timer_init(struct timer *t, void (*fn)(struct timer *t))
 {
-	*t = (struct timer){ .fn = fn };
+	*t = (struct timer){.fn = fn};
 }
 
 /* Lock the base @t is queued on, or return NULL. Interrupts off. */
@@ -190,7 +190,8 @@ bool timer_cancel(struct timer *t)
 	/* It fired, or its function started it again: that may still run, on the CPU where it was queued last. */
 	base = cpus[READ_ONCE(t->cpu)]->timer_base;
 	irq_restore(flags);
-	while (base && base != this_base() && __atomic_load_n(&base->running, __ATOMIC_ACQUIRE) == t)
+	while (base && base != this_base() &&
+	       __atomic_load_n(&base->running, __ATOMIC_ACQUIRE) == t)
 		spin_wait();
 	return was_queued;
 }
@@ -205,7 +206,8 @@ static void run_timers(struct timer_base *base, u64 now)
 		struct timer *t = base->root;
 
 		heap_remove(base, t);
-		base->running = t; /* before `queued`: timer_cancel() looks at them the other way round, without the lock */
+		base->running =
+			t; /* before `queued`: timer_cancel() looks at them the other way round, without the lock */
 		__atomic_store_n(&t->queued, 0, __ATOMIC_RELEASE);
 		spin_unlock_raw(&base->lock);
 		t->fn(t);
@@ -238,7 +240,8 @@ void time_interrupt(void)
 
 		base->tick_due += len;
 		if (unlikely(base->tick_due <= now || base->tick_due > now + len))
-			base->tick_due = next_tick(now); /* late by more than a tick, or a new length */
+			base->tick_due =
+				next_tick(now); /* late by more than a tick, or a new length */
 		sched_tick(now);
 	}
 	arm_next(base);
@@ -276,11 +279,11 @@ void timer_init_cpu(void)
 
 /* ------------------------------------------------------------------ wall clock */
 
-#define CMOS_INDEX 0x70
-#define CMOS_DATA 0x71
+#define CMOS_INDEX   0x70
+#define CMOS_DATA    0x71
 #define RTC_UPDATING 0x80
-#define RTC_BINARY 4
-#define RTC_24H 2
+#define RTC_BINARY   4
+#define RTC_24H	     2
 /* Deterministic runs start on this day, whatever the host says: 2026-01-01 00:00:00 UTC. */
 #define DET_EPOCH_S 1767225600ull
 
@@ -310,7 +313,7 @@ static u64 days_since_1970(unsigned y, unsigned m, unsigned d)
 
 void wall_clock_init(void)
 {
-	static const u8 index[6] = { 0, 2, 4, 7, 8, 9 }; /* s, min, h, day, month, year */
+	static const u8 index[6] = {0, 2, 4, 7, 8, 9}; /* s, min, h, day, month, year */
 	u8 raw[6], again[6], mode;
 	unsigned v[6];
 	bool binary, pm;
@@ -339,6 +342,8 @@ void wall_clock_init(void)
 		v[i] = from_bcd(raw[i], binary);
 	if (!(mode & RTC_24H))
 		v[2] = v[2] % 12 + (pm ? 12 : 0);
-	wall_clock_base = (days_since_1970(2000 + v[5], v[4], v[3]) * 86400 + v[2] * 3600 + v[1] * 60 + v[0]) *
-			  NSEC_PER_SEC - now;
+	wall_clock_base =
+		(days_since_1970(2000 + v[5], v[4], v[3]) * 86400 + v[2] * 3600 + v[1] * 60 +
+		 v[0]) * NSEC_PER_SEC -
+		now;
 }

@@ -11,10 +11,10 @@
 
 /** struct timer - embedded by its user. All fields belong to the timer code. */
 struct timer {
-	u64 when;                           /* ns, machine_now() */
-	void (*fn)(struct timer *t);        /* called in interrupt context, no locks held */
-	struct timer *child, *next, *prev;  /* pairing heap, under base->lock */
-	unsigned cpu;                       /* whose heap; valid while queued */
+	u64 when;			   /* ns, machine_now() */
+	void (*fn)(struct timer *t);	   /* called in interrupt context, no locks held */
+	struct timer *child, *next, *prev; /* pairing heap, under base->lock */
+	unsigned cpu;			   /* whose heap; valid while queued */
 	volatile u8 queued;
 };
 
@@ -31,7 +31,7 @@ void timer_start(struct timer *t, u64 when);
  * Context: any but the timer's own function; no lock that @fn takes may be held. */
 bool timer_cancel(struct timer *t);
 
-/** udelay_poll() - busy-wait @ns nanoseconds with pause. Start-up only. */
+/** delay_poll() - busy-wait @ns nanoseconds with pause. Start-up only. */
 void delay_poll(u64 ns);
 
 /** Wall clock: ns since 1970 at machine_now() = 0; read from the RTC at start-up. */

@@ -142,8 +142,9 @@ static void clock_reader(void *arg)
 
 		if (now < seen)
 			__atomic_fetch_add(&s->backwards, 1, __ATOMIC_RELAXED);
-		while (seen < now && !__atomic_compare_exchange_n(&s->last, &seen, now, false, __ATOMIC_SEQ_CST,
-								 __ATOMIC_SEQ_CST))
+		while (seen < now &&
+		       !__atomic_compare_exchange_n(&s->last, &seen, now, false, __ATOMIC_SEQ_CST,
+						    __ATOMIC_SEQ_CST))
 			;
 		cpu_relax();
 	}
@@ -156,7 +157,7 @@ SELFTEST(clock_agrees_between_cpus)
 	struct task *t[4];
 	unsigned n = min(machine_cpus_present(), 4u);
 
-	s = (struct clock_seen){ 0 };
+	s = (struct clock_seen){0};
 	for (unsigned i = 0; i < n; i++)
 		t[i] = selftest_spawn(clock_reader, &s, "clock");
 	for (unsigned i = 0; i < n; i++)
@@ -205,5 +206,6 @@ SELFTEST(tick_rate)
 	preempt_enable();
 	EXPECT(ticks >= 20);
 	EXPECT(ns >= (ticks - 1) * (NSEC_PER_SEC / sched_hz));
-	selftest_note("%llu ticks in %llu us", (unsigned long long)ticks, (unsigned long long)ns / 1000);
+	selftest_note("%llu ticks in %llu us", (unsigned long long)ticks,
+		      (unsigned long long)ns / 1000);
 }

@@ -16,18 +16,19 @@ struct boot_region {
 };
 
 struct boot_module {
-	u64 start, end;   /* physical bytes */
-	char name[64];    /* first word of its string, directory stripped */
+	u64 start, end; /* physical bytes */
+	char name[64];	/* first word of its string, directory stripped */
 };
 
 struct boot_info {
 	unsigned nr_ram, nr_modules;
-	struct boot_region ram[BOOT_MAX_REGIONS]; /* usable RAM, page-aligned inward, sorted, not overlapping */
+	struct boot_region ram
+		[BOOT_MAX_REGIONS]; /* usable RAM, page-aligned inward, sorted, not overlapping */
 	struct boot_module modules[BOOT_MAX_MODULES];
-	char cmdline[BOOT_CMDLINE_MAX];           /* options only: the kernel's own path is stripped */
-	u64 rsdp;                                 /* physical address of the ACPI root pointer, 0 if unknown */
+	char cmdline[BOOT_CMDLINE_MAX]; /* options only: the kernel's own path is stripped */
+	u64 rsdp; /* physical address of the ACPI root pointer, 0 if unknown */
 	const char *loader;
-	u64 highest_ram;                          /* end of the highest usable region */
+	u64 highest_ram; /* end of the highest usable region */
 };
 
 extern struct boot_info boot_info;

@@ -15,39 +15,40 @@ struct runq;
 struct mm;
 
 /* Offsets used by assembly and by the inline functions below. */
-#define CPU_SELF 0
-#define CPU_CURRENT 8
+#define CPU_SELF	  0
+#define CPU_CURRENT	  8
 #define CPU_PREEMPT_COUNT 16
-#define CPU_NEED_RESCHED 20
-#define CPU_KSTACK_TOP 24
-#define CPU_USER_RSP 32
-#define CPU_WORK 40
+#define CPU_NEED_RESCHED  20
+#define CPU_KSTACK_TOP	  24
+#define CPU_USER_RSP	  32
+#define CPU_WORK	  40
 
 struct cpu {
-	struct cpu *self;         /* constant */
-	struct task *current;     /* this CPU, changed by the context switch with interrupts off */
-	u32 preempt_count;        /* this CPU only; 0 = may be preempted */
-	u32 need_resched;         /* set by any CPU (with the run-queue lock held), cleared by this one in schedule() */
-	u64 kstack_top;           /* top of current's kernel stack: where SYSCALL starts */
-	u64 user_rsp;             /* scratch of the SYSCALL entry */
+	struct cpu *self;     /* constant */
+	struct task *current; /* this CPU, changed by the context switch with interrupts off */
+	u32 preempt_count;    /* this CPU only; 0 = may be preempted */
+	u32 need_resched; /* set by any CPU (with the run-queue lock held), cleared by this one in schedule() */
+	u64 kstack_top; /* top of current's kernel stack: where SYSCALL starts */
+	u64 user_rsp;	/* scratch of the SYSCALL entry */
 	u64 spare;
 
-	unsigned index;           /* constant: 0 .. cpus_present-1; CPU 0 booted */
-	u32 apic_id;              /* constant */
-	struct runq *runq;        /* constant after sched_init_cpu() */
-	struct mm *mm;            /* address space CR3 points to (NULL: the kernel's); this CPU, interrupts off */
-	u32 irq_depth;            /* this CPU: > 0 inside a hardware interrupt handler */
-	volatile u32 online;      /* set once by the CPU itself */
+	unsigned index;	   /* constant: 0 .. cpus_present-1; CPU 0 booted */
+	u32 apic_id;	   /* constant */
+	struct runq *runq; /* constant after sched_init_cpu() */
+	struct mm *
+		mm; /* address space CR3 points to (NULL: the kernel's); this CPU, interrupts off */
+	u32 irq_depth;	     /* this CPU: > 0 inside a hardware interrupt handler */
+	volatile u32 online; /* set once by the CPU itself */
 
 	/* TLB shootdown: requests are counted up by others, done follows on this CPU. */
 	volatile u64 tlb_requested;
 	volatile u64 tlb_done;
 
-	struct cpu_arch *arch;    /* GDT, TSS, IST stacks ... private to arch/x86 */
-	struct task *idle;        /* constant */
-	void *timer_base;         /* struct timer_base of kernel/time */
-	void *page_cache;         /* struct page_cache of kernel/mm */
-	struct lock_held *held;   /* DEBUG: locks this CPU holds */
+	struct cpu_arch *arch;		      /* GDT, TSS, IST stacks ... private to arch/x86 */
+	struct task *idle;		      /* constant */
+	void *timer_base;		      /* struct timer_base of kernel/time */
+	void *page_cache;		      /* struct page_cache of kernel/mm */
+	struct lock_held *held;		      /* DEBUG: locks this CPU holds */
 	u64 irq_count, tick_count, ipi_count; /* statistics, this CPU only */
 };
 

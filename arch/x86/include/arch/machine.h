@@ -45,7 +45,7 @@ static inline void machine_set_current(struct task *t)
 }
 
 #define machine_cpus_present() cpus_present
-#define machine_cpu_online(n) (cpus[n]->online)
+#define machine_cpu_online(n)  (cpus[n]->online)
 
 static inline void cpu_relax(void)
 {

@@ -16,32 +16,33 @@
 #include "lib/types.h"
 
 #define PAGE_SHIFT 12
-#define PAGE_SIZE 4096ull
-#define PAGE_MASK (~(PAGE_SIZE - 1))
+#define PAGE_SIZE  4096ull
+#define PAGE_MASK  (~(PAGE_SIZE - 1))
 
 #define KERNEL_BASE 0xffffffff80000000ull
-#define DIRECT_MAP 0xffff800000000000ull
-#define VMAP_BASE 0xffffc00000000000ull
-#define VMAP_SIZE (1ull << 39)
-#define MMIO_BASE 0xffffd00000000000ull
-#define USER_MIN 0x1000ull
-#define USER_END 0x00007ffffffff000ull /* first address user mode may not use */
+#define DIRECT_MAP  0xffff800000000000ull
+#define VMAP_BASE   0xffffc00000000000ull
+#define VMAP_SIZE   (1ull << 39)
+#define MMIO_BASE   0xffffd00000000000ull
+#define USER_MIN    0x1000ull
+#define USER_END    0x00007ffffffff000ull /* first address user mode may not use */
 
 typedef u64 pte_t;
 
-#define PTE_P 0x001ull   /* present */
-#define PTE_W 0x002ull   /* writable */
-#define PTE_U 0x004ull   /* user */
+#define PTE_P	0x001ull /* present */
+#define PTE_W	0x002ull /* writable */
+#define PTE_U	0x004ull /* user */
 #define PTE_PWT 0x008ull
 #define PTE_PCD 0x010ull /* uncached */
-#define PTE_A 0x020ull
-#define PTE_D 0x040ull
-#define PTE_PS 0x080ull  /* large page */
-#define PTE_G 0x100ull   /* global */
+#define PTE_A	0x020ull
+#define PTE_D	0x040ull
+#define PTE_PS	0x080ull /* large page */
+#define PTE_G	0x100ull /* global */
 #define PTE_COW 0x200ull /* software: read-only because shared, copy on write */
 #define PTE_DEV 0x400ull /* software: maps a device or archive page: no struct page reference */
-#define PTE_KEPT 0x800ull /* software, with PTE_P clear: the frame is kept, but nobody may access it (PROT_NONE) */
-#define PTE_NX (1ull << 63)
+#define PTE_KEPT \
+	0x800ull /* software, with PTE_P clear: the frame is kept, but nobody may access it (PROT_NONE) */
+#define PTE_NX	 (1ull << 63)
 #define PTE_ADDR 0x000ffffffffff000ull
 
 /** mmu_nx - PTE_NX if the CPU has it, else 0: or it in where execution must be forbidden. Constant after arch_early_init(). */

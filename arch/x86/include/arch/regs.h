@@ -17,9 +17,9 @@ struct regs {
 
 #define KERNEL_CS 0x08
 #define KERNEL_DS 0x10
-#define USER_DS 0x1b /* SYSRET: STAR[63:48] + 8 */
-#define USER_CS 0x23 /* SYSRET: STAR[63:48] + 16 */
-#define TSS_SEL 0x28
+#define USER_DS	  0x1b /* SYSRET: STAR[63:48] + 8 */
+#define USER_CS	  0x23 /* SYSRET: STAR[63:48] + 16 */
+#define TSS_SEL	  0x28
 
 /** regs_user() - Return: whether @r interrupted user mode. */
 static inline bool regs_user(const struct regs *r)

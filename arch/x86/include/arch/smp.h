@@ -46,12 +46,12 @@ void arch_clock_init(void);
 unsigned cpus_start(void (*entry)(unsigned index));
 
 /** Vectors of the IPIs; handlers are bound in arch/x86/trap.c to sched_resched_ipi(), sched_migrate_ipi(), mm's shootdown. */
-#define VEC_TIMER 0xf0
-#define VEC_RESCHED 0xfc
-#define VEC_MIGRATE 0xfb /* as in the -J2 scheduler */
+#define VEC_TIMER     0xf0
+#define VEC_RESCHED   0xfc
+#define VEC_MIGRATE   0xfb /* as in the -J2 scheduler */
 #define VEC_SHOOTDOWN 0xfd
-#define VEC_STOP 0xfe    /* machine_stop_others */
-#define VEC_SPURIOUS 0xff
+#define VEC_STOP      0xfe /* machine_stop_others */
+#define VEC_SPURIOUS  0xff
 
 /** arch_send_ipi() - send @vector to CPU @index. Context: any (interrupts are disabled inside). */
 void arch_send_ipi(unsigned index, unsigned vector);
@@ -78,9 +78,9 @@ void arch_power_off(u8 code) __attribute__((noreturn));
 void arch_reboot(void) __attribute__((noreturn));
 
 /* isa-debug-exit codes: the emulator's status is (code << 1) | 1. */
-#define EXIT_CODE_OK 16
+#define EXIT_CODE_OK	       16
 #define EXIT_CODE_TESTS_FAILED 17
-#define EXIT_CODE_PANIC 18
+#define EXIT_CODE_PANIC	       18
 
 /** arch_irq_enable() - route ISA interrupt @irq (0..15) to CPU 0, edge as the MADT says, unmasked; irq_raise(@irq) is called for each. */
 int arch_irq_enable(unsigned irq);

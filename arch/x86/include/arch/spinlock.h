@@ -21,28 +21,28 @@
  * LOCK_RUNQ, in ascending address order.
  */
 enum lock_rank {
-	LOCK_NONE = 0,   /* not checked: start-up and panic only */
+	LOCK_NONE = 0, /* not checked: start-up and panic only */
 	LOCK_TTY,
 	LOCK_FILES,
 	LOCK_NODE,
-	LOCK_PROCESS,    /* process tree: parents, children, groups */
-	LOCK_SIGNAL,     /* one process's signal state and thread list; taken in interrupts too */
-	LOCK_MM,         /* page tables of one address space */
-	LOCK_SHARED,     /* slots of one shared memory object */
+	LOCK_PROCESS, /* process tree: parents, children, groups */
+	LOCK_SIGNAL,  /* one process's signal state and thread list; taken in interrupts too */
+	LOCK_MM,      /* page tables of one address space */
+	LOCK_SHARED,  /* slots of one shared memory object */
 	LOCK_PIPE,
 	LOCK_FUTEX,
 	LOCK_WAITQ,
-	LOCK_SEM,        /* inner lock of sleeping locks */
+	LOCK_SEM, /* inner lock of sleeping locks */
 	LOCK_TIMER,
 	LOCK_RUNQ,
 	LOCK_INBOUND,
-	LOCK_STACK,      /* kernel stacks and the kernel's own page tables */
-	LOCK_SLAB_CPU,   /* one CPU's free objects of one cache */
+	LOCK_STACK,    /* kernel stacks and the kernel's own page tables */
+	LOCK_SLAB_CPU, /* one CPU's free objects of one cache */
 	LOCK_SLAB,
-	LOCK_PAGE_CPU,   /* one CPU's free pages */
+	LOCK_PAGE_CPU, /* one CPU's free pages */
 	LOCK_PAGE,
-	LOCK_LOG,        /* may be taken under everything */
-	LOCK_LEAF,       /* anything that calls nothing else */
+	LOCK_LOG,  /* may be taken under everything */
+	LOCK_LEAF, /* anything that calls nothing else */
 };
 
 typedef struct spinlock {
@@ -50,25 +50,26 @@ typedef struct spinlock {
 #ifdef DEBUG
 	u8 rank;
 	u8 irq_use; /* bit 0: taken in an interrupt, bit 1: taken with interrupts enabled */
-	u16 owner;  /* CPU index + 1 of the holder; a lock handed over by a context switch keeps its CPU */
+	u16 owner; /* CPU index + 1 of the holder; a lock handed over by a context switch keeps its CPU */
 	const char *name;
 	u64 since; /* TSC at acquisition */
 #endif
 } spinlock_t;
 
 #ifdef DEBUG
-#define SPINLOCK_INIT(lock_name, lock_rank)                                                        \
-	{                                                                                          \
-		.locked = 0, .rank = (lock_rank), .name = (lock_name)                              \
+#define SPINLOCK_INIT(lock_name, lock_rank)                           \
+	{                                                             \
+		.locked = 0, .rank = (lock_rank), .name = (lock_name) \
 	}
-void lock_debug_acquire(spinlock_t *l);  /* before spinning: order, recursion */
+void lock_debug_acquire(spinlock_t *l);	 /* before spinning: order, recursion */
 void lock_debug_acquired(spinlock_t *l); /* after */
 void lock_debug_release(spinlock_t *l);
-void lock_debug_spin(spinlock_t *l, u64 *spins); /* called in the wait loop: reports a likely deadlock */
+void lock_debug_spin(spinlock_t *l,
+		     u64 *spins); /* called in the wait loop: reports a likely deadlock */
 #else
-#define SPINLOCK_INIT(lock_name, lock_rank)                                                        \
-	{                                                                                          \
-		.locked = 0                                                                        \
+#define SPINLOCK_INIT(lock_name, lock_rank) \
+	{                                   \
+		.locked = 0                 \
 	}
 #endif
 
@@ -82,7 +83,10 @@ static inline void spin_init(spinlock_t *l, const char *name, enum lock_rank ran
 #endif
 }
 
-/** spin_wait() - one turn of any wait loop: pause, and answer TLB shootdowns and stop requests of this CPU. */
+/**
+ * spin_wait() - one turn of any wait loop: pause, and answer TLB shootdowns of this CPU. (Stop requests are not answered
+ * here: a CPU is stopped only where it holds no lock, see arch/x86/machine.c.)
+ */
 void spin_wait(void);
 
 /* The primitives: no preemption or interrupt side effects. Context: preemption or interrupts already off. */

@@ -12,11 +12,11 @@
 
 /** struct arch_thread - embedded in every thread. Changed by the thread itself or while it does not run. */
 struct arch_thread {
-	u64 rsp;           /* saved kernel stack pointer while switched out */
+	u64 rsp; /* saved kernel stack pointer while switched out */
 	u64 kstack_top;
 	u64 fs_base, gs_base; /* user's; loaded at switch-in */
-	u8 *io_bitmap;     /* IO_BITMAP_BYTES, 0 bits allowed; NULL: no ports. Owned by the thread */
-	bool user;         /* has FPU state to switch */
+	u8 *io_bitmap; /* IO_BITMAP_BYTES, 0 bits allowed; NULL: no ports. Owned by the thread */
+	bool user;     /* has FPU state to switch */
 	u8 fpu[512] __attribute__((aligned(16))); /* FXSAVE image */
 };
 
@@ -31,7 +31,8 @@ void arch_thread_init_kernel(struct arch_thread *t, u64 kstack_top, void (*fn)(v
  * FPU, segment bases and port permissions are copied from the current thread @from (fork), which must be current.
  * Return: 0 or -ENOMEM.
  */
-int arch_thread_init_user(struct arch_thread *t, u64 kstack_top, const struct regs *regs, const struct arch_thread *from);
+int arch_thread_init_user(struct arch_thread *t, u64 kstack_top, const struct regs *regs,
+			  const struct arch_thread *from);
 
 /** arch_thread_release() - free what @t owns apart from the stack. */
 void arch_thread_release(struct arch_thread *t);
@@ -68,7 +69,8 @@ struct task;
  * @prev_task: handed through to the other side. Context: interrupts off, run-queue lock held.
  * Return: @prev_task as passed by whoever switched back to @prev.
  */
-struct task *arch_switch(struct arch_thread *prev, struct arch_thread *next, struct task *prev_task);
+struct task *arch_switch(struct arch_thread *prev, struct arch_thread *next,
+			 struct task *prev_task);
 
 /**
  * arch_user_return() - leave the kernel with the registers at the top of the stack, all of them loaded: for a kernel task that became a
