@@ -135,5 +135,7 @@ void kernel_main(u32 magic, u64 info)
 	timer_init_cpu();
 	if (cpus_start(cpu_main) != cpus_present)
 		klog("%u of %u CPUs are online", cpus_online, cpus_present);
+	/* The others answer before they are in the scheduler; the first program must find them all. */
+	sched_wait_online(cpus_online - 1);
 	arch_call_on_stack(cpus[0]->kstack_top, boot_cpu_idle);
 }

@@ -121,6 +121,8 @@ u32 current_session(void);
 bool current_is_session_leader(void);
 /** current_ignores_or_blocks() - is @sig ignored or blocked by current (SIGTTIN/SIGTTOU rules)? */
 bool current_ignores_or_blocks(int sig);
+/** current_pgrp_orphaned() - is nobody there who could continue current's group if the terminal stopped it? */
+bool current_pgrp_orphaned(void);
 /** pgrp_in_session() - does group @pgrp exist in session @sid? */
 bool pgrp_in_session(u32 pgrp, u32 sid);
 /** set_controlling_tty()/current_has_tty(): mark the current session as having the terminal. */

@@ -97,9 +97,10 @@ static s64 check_read(void)
 {
 	if (kernel_task() || !in_background())
 		return 0;
-	if (current_ignores_or_blocks(SIGTTIN))
+	if (current_ignores_or_blocks(SIGTTIN) || current_pgrp_orphaned())
 		return -EIO;
 	signal_send_group(current_pgrp(), SIGTTIN);
+	current_task()->signal_pending = 1; /* another thread may get the signal, but we must not go on */
 	return -ERESTARTSYS;
 }
 
@@ -108,7 +109,10 @@ static s64 check_change(void)
 {
 	if (kernel_task() || !in_background() || current_ignores_or_blocks(SIGTTOU))
 		return 0;
+	if (current_pgrp_orphaned())
+		return -EIO;
 	signal_send_group(current_pgrp(), SIGTTOU);
+	current_task()->signal_pending = 1;
 	return -ERESTARTSYS;
 }
 

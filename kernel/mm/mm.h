@@ -182,6 +182,11 @@ int mm_protect(struct mm *mm, u64 start, u64 len, u32 flags);
 int mm_discard(struct mm *mm, u64 start, u64 len);
 /** mm_find_free() - lowest-fit below the stack: top-down search for @len bytes; tries @hint first if it is free. Return: 0 if there is none. */
 u64 mm_find_free(struct mm *mm, u64 hint, u64 len);
+/**
+ * mm_map_free() - mm_map() where nothing is mapped: at *@addr if that is free, else (unless @exact) where mm_find_free() would look. No
+ * other thread can take the place in between. Return: 0 and *@addr; -EEXIST (@exact), -ENOMEM, or as mm_map().
+ */
+int mm_map_free(struct mm *mm, u64 *addr, bool exact, u64 len, u32 flags, struct vm_object *object, u64 offset);
 /** mm_brk() - brk(2): Return: the new break (unchanged on failure). */
 u64 mm_brk(struct mm *mm, u64 brk);
 /** mm_write() - copy into another address space (exec builds the stack of a new mm); faults pages in. Return: 0, -EFAULT, -ENOMEM. */

@@ -167,12 +167,26 @@ static void vma_insert(struct mm *mm, struct change *ch, struct vma *v)
 	vma_merge(mm, ch, vma_prev(mm, v), v);
 }
 
-int mm_map(struct mm *mm, u64 start, u64 len, u32 flags, struct vm_object *object, u64 offset)
+static u64 find_free(struct mm *mm, u64 hint, u64 len);
+
+enum place {
+	PLACE_FIXED, /* there, whatever is mapped now */
+	PLACE_FREE,  /* there if that is free, else anywhere */
+	PLACE_EXACT, /* there if that is free */
+};
+
+/* mm_map() and mm_map_free(). *@addr: where; then the place found. Finding it and taking it are one step for other threads. */
+static int map(struct mm *mm, u64 *addr, enum place place, u64 len, u32 flags, struct vm_object *object,
+	       u64 offset)
 {
 	struct change ch;
 	struct vma *v;
+	u64 start = *addr;
+	int ret = 0;
 
-	if (range_bad(start, len) || (flags & VM_GROWSDOWN && (object || offset > start)))
+	if (place == PLACE_FREE ? !len || len & ~PAGE_MASK || flags & VM_GROWSDOWN : range_bad(start, len))
+		return -EINVAL;
+	if (flags & VM_GROWSDOWN && (object || offset > start))
 		return -EINVAL;
 	if (flags & VM_WRITE && flags & VM_EXEC)
 		return -EACCES;
@@ -186,21 +200,45 @@ int mm_map(struct mm *mm, u64 start, u64 len, u32 flags, struct vm_object *objec
 		return -ENOMEM;
 	}
 	v = spare_get(&ch);
-	v->start = start;
-	v->end = start + len;
-	v->limit = start;
-	if (flags & VM_GROWSDOWN)
-		v->limit = offset ? offset & PAGE_MASK : min(start, max(v->end, STACK_MAX + MAP_LOWEST) - STACK_MAX);
 	v->flags = flags;
 	v->object = object;
 	v->offset = object ? offset : 0;
 
 	spin_lock(&mm->lock);
-	remove_range(mm, &ch, start, start + len);
+	if (place == PLACE_FREE) {
+		start = find_free(mm, start, len);
+		ret = start ? 0 : -ENOMEM;
+	} else if (place == PLACE_EXACT && range_used(mm, start, start + len)) {
+		ret = -EEXIST;
+	}
+	if (ret) {
+		spin_unlock(&mm->lock);
+		vma_free(v);
+		change_end(&ch);
+		return ret;
+	}
+	v->start = start;
+	v->end = start + len;
+	v->limit = start;
+	if (flags & VM_GROWSDOWN)
+		v->limit = offset ? offset & PAGE_MASK : min(start, max(v->end, STACK_MAX + MAP_LOWEST) - STACK_MAX);
+	if (place == PLACE_FIXED)
+		remove_range(mm, &ch, start, start + len);
 	vma_insert(mm, &ch, v);
 	spin_unlock(&mm->lock);
 	change_end(&ch);
+	*addr = start;
 	return 0;
+}
+
+int mm_map(struct mm *mm, u64 start, u64 len, u32 flags, struct vm_object *object, u64 offset)
+{
+	return map(mm, &start, PLACE_FIXED, len, flags, object, offset);
+}
+
+int mm_map_free(struct mm *mm, u64 *addr, bool exact, u64 len, u32 flags, struct vm_object *object, u64 offset)
+{
+	return map(mm, addr, exact ? PLACE_EXACT : PLACE_FREE, len, flags, object, offset);
 }
 
 int mm_unmap(struct mm *mm, u64 start, u64 len)
@@ -325,20 +363,17 @@ out:
 	return ret;
 }
 
-u64 mm_find_free(struct mm *mm, u64 hint, u64 len)
+/* mm_find_free() with mm->lock held and whole pages. */
+static u64 find_free(struct mm *mm, u64 hint, u64 len)
 {
 	u64 top = USER_END, found = 0;
 	struct vma *v;
 
-	len = ALIGN_UP(len, PAGE_SIZE);
-	if (!len || len > USER_END - MAP_LOWEST)
+	if (len > USER_END - MAP_LOWEST)
 		return 0;
-	spin_lock(&mm->lock);
 	hint &= PAGE_MASK;
-	if (hint >= MAP_LOWEST && hint <= USER_END - len && !range_used(mm, hint, hint + len)) {
-		spin_unlock(&mm->lock);
+	if (hint >= MAP_LOWEST && hint <= USER_END - len && !range_used(mm, hint, hint + len))
 		return hint;
-	}
 	for (struct list *l = mm->vmas.prev; l != &mm->vmas; l = l->prev) {
 		u64 low;
 
@@ -355,6 +390,18 @@ u64 mm_find_free(struct mm *mm, u64 hint, u64 len)
 	/* The walk also ends when it runs out of address space; look once more before believing it. */
 	if (found && range_used(mm, found, found + len))
 		found = 0;
+	return found;
+}
+
+u64 mm_find_free(struct mm *mm, u64 hint, u64 len)
+{
+	u64 found;
+
+	len = ALIGN_UP(len, PAGE_SIZE);
+	if (!len)
+		return 0;
+	spin_lock(&mm->lock);
+	found = find_free(mm, hint, len);
 	spin_unlock(&mm->lock);
 	return found;
 }

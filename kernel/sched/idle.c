@@ -163,7 +163,6 @@ void sched_cpu_start(void)
 	u64 irq = irq_save();
 	struct runq *rq = machine_this_runq();
 
-	__atomic_fetch_add(&nr_started, 1, __ATOMIC_SEQ_CST);
 	machine_set_current(rq->idle);
 	spin_lock_raw(rq->lock);
 	rq_clock_update(rq, machine_now());
@@ -174,10 +173,17 @@ void sched_cpu_start(void)
 	rq->tick_on = true;
 	idle_switch_in(rq);
 	__atomic_fetch_or(&sched_online.bits[rq->cpu / 64], 1ull << (rq->cpu % 64), __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&nr_started, 1, __ATOMIC_SEQ_CST);
 	spin_unlock_raw(rq->lock);
 	if (rq->cpu == 0)
 		sched_running = true;
 	irq_restore(irq);
+}
+
+void sched_wait_online(unsigned n)
+{
+	while (__atomic_load_n(&nr_started, __ATOMIC_ACQUIRE) < n)
+		cpu_relax();
 }
 
 void sched_idle_loop(void)

@@ -96,6 +96,11 @@ void sched_init_idle(struct task *t, unsigned cpu);
 void sched_idle_loop(void) __attribute__((noreturn));
 
 /**
+ * sched_wait_online() - wait until @n CPUs have entered the scheduler: from then on affinity masks may name them. Context: start-up.
+ */
+void sched_wait_online(unsigned n);
+
+/**
  * schedule() - give the CPU to the best task. A current task whose state is not TASK_RUNNING leaves the queue, unless it is
  * TASK_INTERRUPTIBLE with a signal pending (it is then made running again).
  * Context: task, no spin lock held, preemption enabled.

@@ -65,24 +65,16 @@ SYSCALL6(mmap, addr, len, prot, flags, fd, offset)
 		if (err)
 			return err;
 	}
-	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
-		err = -EINVAL;
-		if (addr % PAGE_SIZE || addr < USER_MIN || addr > USER_END - len)
-			goto out;
-		if ((flags & MAP_FIXED_NOREPLACE) && mm_find_free(mm, addr, len) != addr) {
-			err = -EEXIST;
-			goto out;
-		}
+	if (flags & MAP_FIXED_NOREPLACE) {
+		err = mm_map_free(mm, &addr, true, len, vm, object, offset);
+	} else if (flags & MAP_FIXED) {
+		err = mm_map(mm, addr, len, vm, object, offset);
 	} else {
-		addr = mm_find_free(mm, ALIGN_UP(addr, PAGE_SIZE), len);
-		err = -ENOMEM;
-		if (!addr)
-			goto out;
+		addr = ALIGN_UP(addr, PAGE_SIZE);
+		err = mm_map_free(mm, &addr, false, len, vm, object, offset);
 	}
-	err = mm_map(mm, addr, len, vm, object, offset);
 	if (!err)
 		err = (s64)addr;
-out:
 	if (object)
 		vm_object_put(object); /* the mapping has its own reference */
 	return err;

@@ -199,7 +199,7 @@ SYSCALL4(wait4, which, status, options, rusage)
 	struct rusage ru;
 	s64 pid;
 
-	if (options & ~(u64)(WNOHANG | WUNTRACED | WCONTINUED | 0xe0000000u))
+	if ((u32)options & ~(WNOHANG | WUNTRACED | WCONTINUED | 0xe0000000u))
 		return -EINVAL;
 	pid = do_wait((s32)which, ((u32)options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &r);
 	if (pid <= 0)

@@ -183,16 +183,13 @@ static s64 send_through(struct file *out, struct file *in, u64 window, u64 *pos,
 static s64 send_file(struct file *out, struct file *in, u64 *pos, u64 count)
 {
 	struct mm *mm = current_mm();
-	u64 window;
+	u64 window = 0;
 	s64 ret;
 
 	if (!in->node || !S_ISREG(in->node->mode) || !in->ops->seek)
 		return -EINVAL;
 	count = min(count, RW_MAX);
-	window = mm_find_free(mm, 0, SEND_WINDOW);
-	if (!window)
-		return -ENOMEM;
-	ret = mm_map(mm, window, SEND_WINDOW, VM_READ | VM_WRITE, NULL, 0);
+	ret = mm_map_free(mm, &window, false, SEND_WINDOW, VM_READ | VM_WRITE, NULL, 0);
 	if (ret)
 		return ret;
 	ret = send_through(out, in, window, pos, count);

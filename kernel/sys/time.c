@@ -192,19 +192,7 @@ static void read_itimer(struct process *p, u64 *value, u64 *interval)
 
 static void set_itimer(struct process *p, u64 value, u64 interval)
 {
-	u64 flags, when = value ? machine_now() + value : 0;
-
-	/* Disarm first: a firing timer re-arms itself only from the fields, which are then 0. */
-	flags = spin_lock_irqsave(&p->sig_lock);
-	p->itimer_when = p->itimer_interval = 0;
-	spin_unlock_irqrestore(&p->sig_lock, flags);
-	timer_cancel(&p->itimer);
-	flags = spin_lock_irqsave(&p->sig_lock);
-	p->itimer_when = when;
-	p->itimer_interval = interval;
-	spin_unlock_irqrestore(&p->sig_lock, flags);
-	if (when)
-		timer_start(&p->itimer, when);
+	itimer_set(p, value ? machine_now() + value : 0, value ? interval : 0);
 }
 
 static bool timeval_ns(const struct timeval_user *tv, u64 *ns)

@@ -18,6 +18,8 @@ void notify_parent(struct process *p, s32 code, s32 value)
 	struct siginfo_lite info = { .code = code, .pid = p->pid, .value = (u64)value };
 	int sig = code == CLD_EXITED || code == CLD_KILLED || code == CLD_DUMPED ? p->exit_signal : SIGCHLD;
 
+	if (sig > NSIG) /* clone() takes any */
+		sig = 0;
 	if (sig && !(sig == SIGCHLD && (code == CLD_STOPPED || code == CLD_CONTINUED) &&
 		     (parent->actions[SIGCHLD].flags & SA_NOCLDSTOP)))
 		signal_process(parent, sig, &info);
@@ -72,23 +74,30 @@ static void reparent_children(struct process *p)
 	}
 }
 
-/*
- * A process group without a member whose parent is in another group of the same session has nobody to continue it: if it has stopped
- * members it gets SIGHUP and SIGCONT. Context: tree_lock held.
- */
-static void hang_up_orphaned_group(struct process *leaving, u32 pgrp, u32 sid)
+/* Init's children have nobody either: it continues none. */
+bool pgrp_orphaned(u32 pgrp, const struct process *leaving)
+{
+	const struct process *p;
+
+	list_for_each (p, &process_list, all) {
+		if (p->pgrp != pgrp || p == leaving || p->state != PROC_ALIVE || !p->parent ||
+		    p->parent == init_process || p->parent == leaving)
+			continue;
+		if (p->parent->pgrp != pgrp && p->parent->sid == p->sid)
+			return false;
+	}
+	return true;
+}
+
+/* A process group that is orphaned by the end of @leaving gets SIGHUP and SIGCONT if it has stopped members. Context: tree_lock held. */
+static void hang_up_orphaned_group(struct process *leaving, u32 pgrp)
 {
 	bool stopped = false;
 	struct process *p;
 
-	list_for_each (p, &process_list, all) {
-		if (p->pgrp != pgrp || p == leaving || p->state != PROC_ALIVE)
-			continue;
-		if (p->parent != leaving && p->parent->pgrp != pgrp && p->parent->sid == sid)
-			return;
-		stopped |= p->stopped;
-	}
-	if (!stopped)
+	list_for_each (p, &process_list, all)
+		stopped |= p->pgrp == pgrp && p != leaving && p->state == PROC_ALIVE && p->stopped;
+	if (!stopped || !pgrp_orphaned(pgrp, leaving))
 		return;
 	list_for_each (p, &process_list, all)
 		if (p->pgrp == pgrp && p != leaving && p->state == PROC_ALIVE) {
@@ -108,10 +117,7 @@ static void process_teardown(struct thread *t)
 
 	if (p == init_process)
 		panic("init ended with status 0x%x", p->exit_status);
-	timer_cancel(&p->itimer);
-	t->mm = NULL;
-	t->task.address_space = 0;
-	mm_leave();
+	itimer_set(p, 0, 0);
 	mm = p->mm;
 	files = p->files;
 	cwd = p->cwd;
@@ -126,12 +132,14 @@ static void process_teardown(struct thread *t)
 
 	spin_lock(&tree_lock);
 	vfork_release(p);
+	if (p->parent->pgrp != p->pgrp && p->parent->sid == p->sid) /* perhaps the last link of its own group */
+		hang_up_orphaned_group(p, p->pgrp);
 	if (!list_empty(&p->children)) {
 		struct process *c;
 
 		list_for_each (c, &p->children, sibling)
 			if (c->pgrp != p->pgrp && c->sid == p->sid)
-				hang_up_orphaned_group(p, c->pgrp, p->sid);
+				hang_up_orphaned_group(p, c->pgrp);
 		reparent_children(p);
 	}
 	hangup = p->has_tty; /* a session leader takes the terminal along: its foreground group hears of it below */
@@ -155,10 +163,15 @@ void thread_exit(s32 status)
 	bool last;
 	u64 flags;
 
-	if (t->clear_tid && p->nr_threads > 1) {
+	/* If anybody is left to see it. */
+	if (t->clear_tid && (p->nr_threads > 1 || READ_ONCE(t->mm->users) > 1)) {
 		put_user_u32(t->clear_tid, 0);
 		futex_wake_addr(t->clear_tid, 1);
 	}
+	/* Before the thread is counted out: from then on the last one may free the address space, while we are preempted. */
+	t->mm = NULL;
+	t->task.address_space = 0;
+	mm_leave();
 	if (p->nr_threads > 1) { /* not the last, as far as we know: the address space goes on without us */
 		spin_lock(&tree_lock);
 		if (t != p->leader)
@@ -186,10 +199,6 @@ void thread_exit(s32 status)
 			spin_unlock(&tree_lock);
 		}
 		process_teardown(t);
-	} else {
-		t->mm = NULL;
-		t->task.address_space = 0;
-		mm_leave();
 	}
 	sched_exit();
 }

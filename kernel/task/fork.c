@@ -141,21 +141,46 @@ static void write_child_tid(struct process *p, u64 flags, u32 *child_tid, u32 ti
 		mm_write(p->mm, (u64)child_tid, &tid, sizeof(tid));
 }
 
-static void vfork_sleep(struct vfork_wait *wait)
+/* Must @t end? Context: none; sig_lock makes the answer final. */
+static bool thread_doomed(const struct thread *t)
 {
+	const struct process *p = t->proc;
+
+	return p->exiting || (p->exec_thread && p->exec_thread != t) ||
+	       (t->pending | p->pending) & SIGMASK(SIGKILL);
+}
+
+/* Until @child, to which we have a reference, execs or ends, or we must end ourselves. Signals wait. */
+static void vfork_sleep(struct vfork_wait *wait, struct process *child)
+{
+	struct thread *self = current_thread();
+	bool doomed = false;
+	u64 flags;
+
 	for (;;) {
 		struct waiter w;
 
 		waitq_prepare(&wait->waitq, &w, TASK_UNINTERRUPTIBLE, false);
-		if (!READ_ONCE(wait->done))
+		/* signal_wake() looks at vfork_wait after it made doom visible, under the same lock. */
+		flags = spin_lock_irqsave(&self->proc->sig_lock);
+		doomed = thread_doomed(self);
+		self->vfork_wait = !doomed;
+		spin_unlock_irqrestore(&self->proc->sig_lock, flags);
+		if (!doomed && !READ_ONCE(wait->done))
 			schedule();
 		waitq_finish(&wait->waitq, &w);
-		if (READ_ONCE(wait->done))
+		if (doomed || READ_ONCE(wait->done))
 			break;
 	}
-	/* The child sets done and wakes under tree_lock: take it once so that our stack is not left while it still does. */
+	flags = spin_lock_irqsave(&self->proc->sig_lock);
+	self->vfork_wait = false;
+	spin_unlock_irqrestore(&self->proc->sig_lock, flags);
+	/* The child sets done and wakes under tree_lock: our stack may be left only when it has, or will not any more. */
 	spin_lock(&tree_lock);
+	if (child->vfork == wait)
+		child->vfork = NULL;
 	spin_unlock(&tree_lock);
+	process_put(child);
 }
 
 void vfork_release(struct process *p)
@@ -211,10 +236,12 @@ s64 do_clone(u64 flags, u64 stack, u32 *parent_tid, u32 *child_tid, u64 tls)
 	if ((flags & CLONE_PARENT_SETTID) && put_user_u32(parent_tid, tid))
 		err = -EFAULT; /* the child exists: Linux ignores this too */
 	signal_recalc_new(t);
+	if (new_process && (flags & CLONE_VFORK))
+		process_get(p);
 	sched_wake_new(&t->task);
 	/* t and p may be gone from here on. */
 	if (new_process && (flags & CLONE_VFORK))
-		vfork_sleep(&wait);
+		vfork_sleep(&wait, p);
 	else
 		sched_fork_done();
 	return tid;

@@ -31,6 +31,9 @@ void vfork_release(struct process *p);
 /** notify_parent() - SIGCHLD and wake-up for a change of @p's state. @code: CLD_*. Context: tree_lock held. */
 void notify_parent(struct process *p, s32 code, s32 value);
 
+/** pgrp_orphaned() - has no member of @pgrp but @leaving a parent in another group of its session? Context: tree_lock held. */
+bool pgrp_orphaned(u32 pgrp, const struct process *leaving);
+
 /** signal_recalc_new() - set the pending flag of a thread that has not run yet (a stop or exit of its process may be under way). */
 void signal_recalc_new(struct thread *t);
 

@@ -40,6 +40,16 @@ bool pgrp_in_session(u32 pgrp, u32 sid)
 	return found;
 }
 
+bool current_pgrp_orphaned(void)
+{
+	bool orphaned;
+
+	spin_lock(&tree_lock);
+	orphaned = pgrp_orphaned(current_process()->pgrp, NULL);
+	spin_unlock(&tree_lock);
+	return orphaned;
+}
+
 s64 session_create(void)
 {
 	struct process *self = current_process(), *p;

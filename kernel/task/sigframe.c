@@ -128,6 +128,7 @@ s64 sigframe_pop(struct thread *t, struct regs *regs)
 	regs->rdi = uc.mc.rdi, regs->rsi = uc.mc.rsi, regs->rbp = uc.mc.rbp, regs->rbx = uc.mc.rbx;
 	regs->rdx = uc.mc.rdx, regs->rcx = uc.mc.rcx, regs->rsp = uc.mc.rsp, regs->rip = uc.mc.rip;
 	regs->rflags = (uc.mc.rflags & RFLAGS_USER) | RFLAGS_FIXED;
+	regs->orig = ~0ull; /* no system call any more that could be restarted */
 	do_sigprocmask(2, &uc.mask, NULL);
 	/* The way out must reload every register (SYSRET would clobber rcx and r11): ask for the slow path. */
 	t->task.signal_pending = 1;

@@ -25,8 +25,12 @@
 
 void signal_wake(struct thread *t, bool fatal)
 {
+	u32 states = TASK_INTERRUPTIBLE;
+
+	if (fatal)
+		states |= TASK_STOPPED | (t->vfork_wait ? TASK_UNINTERRUPTIBLE : 0);
 	__atomic_store_n(&t->task.signal_pending, 1, __ATOMIC_SEQ_CST);
-	if (task_wake(&t->task, TASK_INTERRUPTIBLE | (fatal ? TASK_STOPPED : 0), 0))
+	if (task_wake(&t->task, states, 0))
 		return;
 	/* In user mode on another CPU: an interrupt makes it look. It cannot move without passing through the kernel, which looks too. */
 	if (t->task.state == TASK_RUNNING && t->task.cpu != cpu_index())
@@ -38,12 +42,18 @@ static sigset_t deliverable(const struct thread *t)
 	return (t->pending | t->proc->pending) & ~t->blocked;
 }
 
-void signal_recalc(struct thread *t)
+/* Is there anything that must end an interruptible sleep? Context: sig_lock. */
+static bool interrupted(const struct thread *t)
 {
 	const struct process *p = t->proc;
 
-	t->task.signal_pending = deliverable(t) || p->stopped || p->exiting || t->restore_mask ||
-				 (p->exec_thread && p->exec_thread != t);
+	return deliverable(t) || p->stopped || p->cont_notify || p->exiting ||
+	       (p->exec_thread && p->exec_thread != t);
+}
+
+void signal_recalc(struct thread *t)
+{
+	t->task.signal_pending = interrupted(t) || t->restore_mask;
 }
 
 void signal_recalc_new(struct thread *t)
@@ -84,6 +94,7 @@ static void send_effects(struct process *p, int sig)
 		list_for_each (t, &p->threads, link)
 			t->pending &= ~SIGMASK(SIGCONT);
 	} else if (sig == SIGCONT) {
+		p->stop_taken = false;
 		p->pending &= ~SIG_STOPS;
 		list_for_each (t, &p->threads, link)
 			t->pending &= ~SIG_STOPS;
@@ -95,6 +106,7 @@ static void send_effects(struct process *p, int sig)
 				task_wake(&t->task, TASK_STOPPED, 0);
 		}
 	} else if (sig == SIGKILL) {
+		p->stop_taken = false;
 		list_for_each (t, &p->threads, link) {
 			t->pending |= SIGMASK(SIGKILL);
 			signal_wake(t, true);
@@ -102,7 +114,13 @@ static void send_effects(struct process *p, int sig)
 	}
 }
 
-/* Context: sig_lock held. */
+/* Would @t notice @sig: not blocked, or waited for? Context: sig_lock. */
+static bool wants(const struct thread *t, int sig)
+{
+	return (~t->blocked | t->awaited) & SIGMASK(sig);
+}
+
+/* Context: sig_lock held. A signal that is blocked or waited for is kept even if it would have no effect now. */
 static void send_locked(struct process *p, struct thread *target, int sig, const struct siginfo_lite *info)
 {
 	struct thread *t;
@@ -113,20 +131,20 @@ static void send_locked(struct process *p, struct thread *target, int sig, const
 		return;
 	send_effects(p, sig);
 	if (target) {
-		if (is_ignored(p, sig) && !(target->blocked & SIGMASK(sig)))
+		if (is_ignored(p, sig) && !((target->blocked | target->awaited) & SIGMASK(sig)))
 			return;
 		remember(target->info, target->pending, sig, info);
 		target->pending |= SIGMASK(sig);
-		if (!(target->blocked & SIGMASK(sig)))
+		if (wants(target, sig))
 			signal_wake(target, sig == SIGKILL);
 		return;
 	}
 	t = list_first(&p->threads, struct thread, link);
-	if (t->blocked & SIGMASK(sig)) /* another thread may want it */
+	if (!wants(t, sig)) /* another thread may want it */
 		list_for_each (t, &p->threads, link)
-			if (!(t->blocked & SIGMASK(sig)))
+			if (wants(t, sig))
 				break;
-	if (&t->link != &p->threads && is_ignored(p, sig))
+	if (&t->link != &p->threads && !((t->blocked | t->awaited) & SIGMASK(sig)) && is_ignored(p, sig))
 		return;
 	remember(p->info, p->pending, sig, info);
 	p->pending |= SIGMASK(sig);
@@ -228,11 +246,30 @@ static int take_signal(struct thread *t, struct siginfo_lite *info)
 	return sig ? sig : take_from(&t->proc->pending, t->proc->info, t->blocked, info);
 }
 
-/* The process stops: tell the parent once; every thread comes to wait_while_stopped(). Context: sig_lock, released here. */
+/*
+ * The process stops: tell the parent once; every thread comes to wait_while_stopped(). Context: sig_lock, released here.
+ *
+ * The terminal's stop signals do nothing to an orphaned group, which nobody could continue. To look at the group sig_lock has to be
+ * dropped; a SIGCONT or SIGKILL that comes meanwhile takes the stop back (stop_taken).
+ */
 static void stop_process(struct process *p, int sig, u64 flags)
 {
 	struct thread *t;
 
+	if (sig != SIGSTOP) {
+		bool orphaned;
+
+		p->stop_taken = true;
+		spin_unlock_irqrestore(&p->sig_lock, flags);
+		spin_lock(&tree_lock);
+		orphaned = pgrp_orphaned(p->pgrp, NULL);
+		spin_unlock(&tree_lock);
+		flags = spin_lock_irqsave(&p->sig_lock);
+		if (orphaned || !p->stop_taken || p->exiting) {
+			spin_unlock_irqrestore(&p->sig_lock, flags);
+			return;
+		}
+	}
 	p->stopped = true;
 	p->stop_pending = true;
 	p->cont_pending = false;
@@ -276,6 +313,8 @@ static void wait_while_stopped(struct thread *t)
 /* A system call that was interrupted: decide what the user sees. @handler: flags of the handler about to run, or NULL if none runs. */
 static void finish_restart(struct regs *regs, const struct sigaction_k *act)
 {
+	if ((s64)regs->orig < 0)
+		return; /* rt_sigreturn, execve: rax is the program's, whatever it looks like */
 	switch ((s64)regs->rax) {
 	case -ERESTARTSYS:
 		if (act && !(act->flags & SA_RESTART)) {
@@ -323,7 +362,8 @@ static void do_signals(struct regs *regs, bool syscall)
 			spin_unlock_irqrestore(&p->sig_lock, flags);
 			thread_exit(status);
 		}
-		if (p->stopped && !(t->pending & SIGMASK(SIGKILL))) {
+		/* Also if the stop is over before we saw it: the parent has to hear of the continue. */
+		if ((p->stopped || p->cont_notify) && !(t->pending & SIGMASK(SIGKILL))) {
 			spin_unlock_irqrestore(&p->sig_lock, flags);
 			wait_while_stopped(t);
 			continue;
@@ -425,10 +465,9 @@ s64 do_sigaction(int sig, const struct sigaction_k *act, struct sigaction_k *old
 }
 
 /* Replace current's mask. A signal of the process that another thread now has to take wakes that thread. */
-static void set_blocked(struct thread *t, sigset_t mask)
+static void set_blocked_locked(struct thread *t, sigset_t mask)
 {
 	struct process *p = t->proc;
-	u64 flags = spin_lock_irqsave(&p->sig_lock);
 
 	t->blocked = mask & ~SIG_UNBLOCKABLE;
 	if ((p->pending & t->blocked) && p->nr_threads > 1) {
@@ -438,8 +477,15 @@ static void set_blocked(struct thread *t, sigset_t mask)
 			if (o != t && (p->pending & ~o->blocked))
 				signal_wake(o, false);
 	}
+}
+
+static void set_blocked(struct thread *t, sigset_t mask)
+{
+	u64 flags = spin_lock_irqsave(&t->proc->sig_lock);
+
+	set_blocked_locked(t, mask);
 	signal_recalc(t);
-	spin_unlock_irqrestore(&p->sig_lock, flags);
+	spin_unlock_irqrestore(&t->proc->sig_lock, flags);
 }
 
 s64 do_sigprocmask(int how, const sigset_t *set, sigset_t *old)
@@ -471,16 +517,13 @@ s64 do_sigprocmask(int how, const sigset_t *set, sigset_t *old)
 void signal_set_temporary_mask(sigset_t mask)
 {
 	struct thread *t = current_thread();
+	u64 flags = spin_lock_irqsave(&t->proc->sig_lock);
 
 	t->saved_mask = t->blocked;
 	t->restore_mask = true;
-	set_blocked(t, mask);
-	/* set_blocked() counts restore_mask as work; a sleep must not end because of it. */
-	t->task.signal_pending = 0;
-	barrier();
-	u64 flags = spin_lock_irqsave(&t->proc->sig_lock);
-	if (deliverable(t) || t->proc->stopped || t->proc->exiting)
-		t->task.signal_pending = 1;
+	set_blocked_locked(t, mask);
+	/* Not signal_recalc(): it counts restore_mask as work, and the sleep must not end because of that. */
+	t->task.signal_pending = interrupted(t);
 	spin_unlock_irqrestore(&t->proc->sig_lock, flags);
 }
 
@@ -514,8 +557,7 @@ s64 do_sigtimedwait(sigset_t set, u64 deadline, struct siginfo_lite *info)
 {
 	struct thread *t = current_thread();
 	struct process *p = t->proc;
-	sigset_t blocked = t->blocked;
-	bool late = false;
+	bool late = false, end;
 	int sig;
 
 	set &= ~SIG_UNBLOCKABLE;
@@ -525,19 +567,14 @@ s64 do_sigtimedwait(sigset_t set, u64 deadline, struct siginfo_lite *info)
 		sig = take_from(&t->pending, t->info, ~set, info);
 		if (!sig)
 			sig = take_from(&p->pending, p->info, ~set, info);
-		t->blocked = sig || late ? blocked : blocked & ~set; /* so that senders wake us */
 		signal_recalc(t);
-		if (!sig && !late && !t->task.signal_pending)
+		end = sig || late || t->task.signal_pending;
+		t->awaited = end ? 0 : set; /* so that senders wake us, and drop none of these */
+		if (!end)
 			set_current_state(TASK_INTERRUPTIBLE);
 		spin_unlock_irqrestore(&p->sig_lock, flags);
-		if (sig)
-			return sig;
-		if (late)
-			return -EAGAIN;
-		if (t->task.signal_pending) {
-			set_blocked(t, blocked);
-			return -EINTR;
-		}
+		if (end)
+			return sig ? sig : late ? -EAGAIN : -EINTR;
 		late = deadline == 0 || sleep_until(deadline, TASK_INTERRUPTIBLE);
 		set_current_state(TASK_RUNNING);
 	}
@@ -626,6 +663,8 @@ void itimer_fired(struct timer *timer)
 	u64 flags = spin_lock_irqsave(&p->sig_lock);
 	u64 interval = p->itimer_interval, when = 0;
 
+	if (!p->itimer_when) /* disarmed, by somebody who waits for us to be out of here */
+		goto out;
 	send_locked(p, NULL, SIGALRM, NULL);
 	if (interval) {
 		u64 now = machine_now();
@@ -633,9 +672,35 @@ void itimer_fired(struct timer *timer)
 		when = p->itimer_when + interval;
 		if (when <= now) /* late by whole periods: they are lost, as a pending SIGALRM is one signal */
 			when += (now - when) / interval * interval + interval;
+		timer_start(timer, when); /* with the lock: whoever disarms it next finds it queued */
 	}
 	p->itimer_when = when;
+out:
 	spin_unlock_irqrestore(&p->sig_lock, flags);
+}
+
+void itimer_set(struct process *p, u64 when, u64 interval)
+{
+	u64 flags;
+	u32 sets;
+
+	for (;;) {
+		/* Disarm: from here on the timer's function does nothing, and it cannot be running once it is cancelled. */
+		flags = spin_lock_irqsave(&p->sig_lock);
+		p->itimer_when = p->itimer_interval = 0;
+		sets = p->itimer_sets;
+		spin_unlock_irqrestore(&p->sig_lock, flags);
+		timer_cancel(&p->itimer);
+		flags = spin_lock_irqsave(&p->sig_lock);
+		if (sets == p->itimer_sets)
+			break;
+		/* Another thread set it in between: two timer_start() at once would queue it twice. */
+		spin_unlock_irqrestore(&p->sig_lock, flags);
+	}
+	p->itimer_sets++;
+	p->itimer_when = when;
+	p->itimer_interval = interval;
 	if (when)
-		timer_start(timer, when);
+		timer_start(&p->itimer, when);
+	spin_unlock_irqrestore(&p->sig_lock, flags);
 }

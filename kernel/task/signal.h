@@ -105,6 +105,8 @@ void signal_end_temporary_mask(bool interrupted);
 void task_syscall_work(struct regs *regs);
 s64 do_kill(s64 pid, int sig);
 s64 do_tgkill(u32 tgid, u32 tid, int sig);
+/** itimer_set() - ITIMER_REAL of @p: SIGALRM at @when ns (0 = never), then every @interval ns (0 = once). Context: task, no lock held. */
+void itimer_set(struct process *p, u64 when, u64 interval);
 s64 do_sigtimedwait(sigset_t set, u64 deadline, struct siginfo_lite *info);
 
 #endif

@@ -34,6 +34,7 @@ struct thread {
 
 	sigset_t blocked;     /* (s) written by itself only */
 	sigset_t pending;     /* (s) directed at this thread */
+	sigset_t awaited;     /* (s) what its sigtimedwait waits for, though blocked */
 	struct siginfo_lite info[NSIG_STORED]; /* (s) details of pending standard signals */
 	sigset_t saved_mask;  /* (p) mask to restore after sigsuspend/ppoll */
 	bool restore_mask;    /* (p) */
@@ -45,6 +46,7 @@ struct thread {
 	u64 restart_until;    /* (p) deadline of an interrupted nanosleep, for restart_syscall */
 	u64 restart_rem;      /* (p) user pointer for its remaining time */
 	u32 restart_clock;
+	bool vfork_wait;      /* (s) sleeps uninterruptibly for its vfork child: only its own end wakes it */
 	void (*kfn)(void *);  /* (c) kernel tasks */
 	void *karg;
 	bool finished;        /* kernel task: ended (under join_wait.lock) */
@@ -91,12 +93,14 @@ struct process {
 	volatile bool stopped;   /* (s) by SIGSTOP & co */
 	bool stop_pending, cont_pending; /* (s) a stop or continue that wait4 has not reported yet */
 	bool cont_notify;        /* (s) continued: the first thread that runs tells the parent */
+	bool stop_taken;         /* (s) a thread is about to stop us; cleared if SIGCONT or SIGKILL comes meanwhile */
 	s32 stop_signal;         /* (s) */
 
 	struct waitq child_wait; /* parent sleeps here for any child's change */
 	struct vfork_wait *vfork; /* (t) the vfork parent's wait, until exec or exit */
 	struct timer itimer;     /* ITIMER_REAL */
 	u64 itimer_interval, itimer_when; /* ns (s) */
+	u32 itimer_sets;         /* (s) counts its settings */
 	u64 start_ns;            /* (c) */
 	u64 dead_runtime;        /* (s) ns of CPU time of threads that ended */
 	u64 dead_nvcsw, dead_nivcsw; /* (s) */

@@ -23,6 +23,14 @@ def show_spread():
     expect(v["busy_min_pct"] > 95 and v["share_range_pct"] <= 10, str(r))
 
 
+@case("show-spread-smp-2", 120)
+def show_spread_smp_2():
+    """Two CPUs under --det: neither starves (QEMU's round robin favours one if the kernel lets it)."""
+    r = vm("--det", "--smp", "2", cmd=["spread", "4"], timeout=110)
+    v = one_result(r, "spread")
+    expect(float(v["busy_min_pct"]) > 95, str(r))
+
+
 @case("show-spread-pinned", 150)
 def show_spread_pinned():
     """Pinned to CPU 0 and released: no CPU idle after 50 ms, queues even after 2 s."""
