@@ -246,10 +246,13 @@ static void take_turns(void *arg)
 			wake(&t->turn, 1);
 			return;
 		}
-		for (u32 spin = test_random(&seed) % 256; spin; spin--)
+		/* Both spin a while at times, so that their steps meet in many ways. */
+		for (u32 spin = test_random(&seed) % 2048; spin; spin--)
 			barrier();
 		__atomic_store_n(&t->turn, !k->me, __ATOMIC_SEQ_CST);
 		wake(&t->turn, 1);
+		for (u32 spin = test_random(&seed) % 4096; spin; spin--)
+			barrier();
 	}
 }
 

@@ -107,28 +107,16 @@ SELFTEST(poll_waits_for_any)
 	kfree(fds, NR_PIPES * sizeof(*fds));
 }
 
-/* Wakes the poller over and over without making anything ready. */
-struct noise {
-	struct file **pipe;
-	volatile bool stop;
-};
-
-static void make_noise(void *arg)
-{
-	struct noise *n = arg;
-	u8 c;
-
-	while (!n->stop) {
-		file_read(n->pipe[0], &c, 1);
-		file_write(n->pipe[1], &c, 1);
-	}
-}
-
 struct ticker {
-	struct file *out, *back;
+	struct file *event, *back;
+	struct file **full; /* a pipe whose write end the poller watches as well */
 	u32 rounds;
 };
 
+/*
+ * One byte out of the full pipe wakes the poller for nothing, since a byte of room makes nobody ready; soon after, when it
+ * looks at its files on account of that, comes the event that matters.
+ */
 static void tick_away(void *arg)
 {
 	struct ticker *k = arg;
@@ -136,21 +124,25 @@ static void tick_away(void *arg)
 	u8 c = 0;
 
 	for (u32 i = 0; i < k->rounds; i++) {
-		for (u32 spin = test_random(&seed) % 2000; spin; spin--)
+		u32 spin = test_random(&seed) % 3000;
+
+		while (spin--)
 			barrier();
-		if (file_write(k->out, &c, 1) != 1 || file_read(k->back, &c, 1) != 1)
+		file_read(k->full[0], &c, 1);
+		for (spin = test_random(&seed) % 3000; spin; spin--)
+			barrier();
+		if (file_write(k->event, &c, 1) != 1 || file_read(k->back, &c, 1) != 1)
 			return;
+		file_write(k->full[1], &c, 1);
 	}
 }
 
-/* The event that matters may come while the poller looks at its files because of one that does not. */
 SELFTEST(poll_no_lost_event)
 {
 	struct file *event[2], *full[2], *back[2], *files[2];
 	struct pollfd fds[2] = { { 0, POLLIN, 0 }, { 1, POLLOUT, 0 } };
-	struct noise noise = { full, false };
 	struct ticker k;
-	struct task *t[2];
+	struct task *t;
 	u8 *buf = kzalloc(65536);
 	u64 end = machine_now() + STRESS_NS;
 	u32 lost = 0;
@@ -158,10 +150,9 @@ SELFTEST(poll_no_lost_event)
 	if (!EXPECT(buf) || !EXPECT_EQ(pipe_create(event, 0) | pipe_create(full, 0) | pipe_create(back, 0), 0))
 		return;
 	EXPECT_EQ(file_write(full[1], buf, 65000), 65000);
-	k = (struct ticker){ event[1], back[0], 3000 };
-	t[0] = selftest_spawn(make_noise, &noise, "noise");
-	t[1] = selftest_spawn(tick_away, &k, "ticker");
-	if (!EXPECT(t[0] && t[1]))
+	k = (struct ticker){ event[1], back[0], full, 20000 };
+	t = selftest_spawn(tick_away, &k, "ticker");
+	if (!EXPECT(t))
 		return;
 	files[0] = event[0];
 	files[1] = full[1];
@@ -173,10 +164,8 @@ SELFTEST(poll_no_lost_event)
 		EXPECT_EQ(file_write(back[1], buf, 1), 1);
 	}
 	EXPECT_EQ(lost, 0);
-	noise.stop = true;
 	file_put(back[1]);
-	EXPECT(selftest_join(t[0]));
-	EXPECT(selftest_join(t[1]));
+	EXPECT(selftest_join(t));
 	file_put(back[0]);
 	for (int i = 0; i < 2; i++) {
 		file_put(event[i]);

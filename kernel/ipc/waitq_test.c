@@ -120,6 +120,8 @@ static void play(void *arg)
 			barrier();
 		p->turn = !pl->me;
 		waitq_wake(&p->q[!pl->me], 1, test_random(&seed) & WAKE_SYNC);
+		for (u32 spin = test_random(&seed) % 4096; i & 2 && spin; spin--)
+			barrier();
 	}
 }
 

@@ -123,19 +123,25 @@ bool str_copy(char *dst, const char *src, size_t size)
 
 bool glob_match(const char *pattern, const char *s)
 {
-	for (; *pattern; pattern++, s++) {
+	const char *star = NULL, *from = NULL; /* the last '*' met, and where its run may still grow */
+
+	while (*s) {
 		if (*pattern == '*') {
-			while (*pattern == '*')
-				pattern++;
-			for (; *s; s++)
-				if (glob_match(pattern, s))
-					return true;
-			return !*pattern;
-		}
-		if (!*s || (*pattern != '?' && *pattern != *s))
+			star = ++pattern;
+			from = s;
+		} else if (*pattern == '?' || *pattern == *s) {
+			pattern++;
+			s++;
+		} else if (star) {
+			pattern = star;
+			s = ++from;
+		} else {
 			return false;
+		}
 	}
-	return !*s;
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
 }
 
 bool parse_u64(const char *s, u64 *out)

@@ -16,21 +16,18 @@ static int copy_entries(struct mm *to, struct mm *from, const struct vma *v, boo
 	u64 next;
 
 	for (u64 addr = v->start; addr < v->end; addr = next) {
-		pte_t *src = table_find(from, addr, &next), *dst;
-		unsigned i, stop, copied = 0;
+		pte_t *src = table_find(from, addr, &next), *dst, *pte, *stop;
+		unsigned copied = 0;
 
 		if (!src)
 			continue;
 		next = min(v->end, next);
-		if (!table_page(src)->entries)
-			continue;
 		dst = NULL;
-		stop = (unsigned)((next - 1) >> PAGE_SHIFT & 511);
-		for (i = (unsigned)(addr >> PAGE_SHIFT & 511); i <= stop; i++) {
-			pte_t e = src[i];
+		stop = src + ((next - 1) >> PAGE_SHIFT & 511) + 1;
+		pte = src + (addr >> PAGE_SHIFT & 511);
+		for (pte = pte_next(pte, stop); pte < stop; pte = pte_next(pte + 1, stop)) {
+			pte_t e = *pte;
 
-			if (!e)
-				continue;
 			if (unlikely(!dst)) {
 				dst = table_pte(to, addr, true);
 				if (!dst)
@@ -47,9 +44,9 @@ static int copy_entries(struct mm *to, struct mm *from, const struct vma *v, boo
 				if (e & PTE_W)
 					*changed = true;
 				e = (e & ~PTE_W) | PTE_COW;
-				__atomic_exchange_n(&src[i], e, __ATOMIC_RELAXED);
+				__atomic_exchange_n(pte, e, __ATOMIC_RELAXED);
 			}
-			dst[i] = e;
+			dst[pte - src] = e;
 			copied++;
 		}
 		if (copied) {

@@ -100,6 +100,21 @@ pte_t *table_pte(struct mm *mm, u64 addr, bool alloc);
 /** table_find() - the lowest-level table for @addr, or NULL. *@next = where what it maps, or the hole, ends. */
 pte_t *table_find(struct mm *mm, u64 addr, u64 *next);
 
+/**
+ * pte_next() - the first entry of [@pte, @end) that is not 0, or @end. Mappings are mostly empty: one instruction an entry.
+ */
+static inline pte_t *pte_next(pte_t *pte, pte_t *end)
+{
+	u64 n = (u64)(end - pte);
+	bool found;
+
+	__asm__ volatile("testq %%rcx, %%rcx\n\trepe scasq"
+			 : "+D"(pte), "+c"(n), "=@ccnz"(found)
+			 : "a"(0ull)
+			 : "memory");
+	return found ? pte - 1 : end;
+}
+
 /** pte_bits() - entry of a frame not to be written to in a mapping with VM_* @flags (not present if no access is allowed). */
 static inline pte_t pte_bits(u32 flags)
 {

@@ -16,17 +16,19 @@ struct change {
 	struct list dead;     /* vmas to free after unlocking */
 };
 
-static bool change_begin(struct change *ch, unsigned spares)
+static void change_begin(struct change *ch)
 {
 	list_init(&ch->dead);
 	ch->spare[0] = ch->spare[1] = NULL;
-	for (unsigned i = 0; i < spares; i++) {
-		ch->spare[i] = vma_alloc();
-		if (!ch->spare[i]) {
-			if (i)
-				ch->spare[0]->object = NULL, vma_free(ch->spare[0]);
+}
+
+/* Have @n vmas ready for splits. Return: whether there was memory; change_end() frees what is left in any case. */
+static bool change_reserve(struct change *ch, unsigned n)
+{
+	while (n--) {
+		ch->spare[n] = vma_alloc();
+		if (!ch->spare[n])
 			return false;
-		}
 	}
 	return true;
 }
@@ -114,7 +116,15 @@ static bool vma_merge(struct mm *mm, struct change *ch, struct vma *lower, struc
 	return true;
 }
 
-/* Unmap [@start, @end). Context: mm->lock; a spare for the case that the range lies inside one vma. */
+/* Have ready what remove_range() will need: a vma, if the range lies inside one. Context: mm->lock. Return: as change_reserve(). */
+static bool remove_reserve(struct mm *mm, struct change *ch, u64 start, u64 end)
+{
+	struct vma *v = vma_find(mm, start);
+
+	return !v || v->start >= start || v->end <= end || change_reserve(ch, 1);
+}
+
+/* Unmap [@start, @end). Context: mm->lock; after remove_reserve(). */
 static void remove_range(struct mm *mm, struct change *ch, u64 start, u64 end)
 {
 	struct vma *v = vma_find(mm, start), *next;
@@ -194,28 +204,29 @@ static int map(struct mm *mm, u64 *addr, enum place place, u64 len, u32 flags, s
 		vm_object_get(object);
 	else if (flags & VM_SHARED && !(object = vm_object_anonymous(len)))
 		return -ENOMEM;
-	if (!change_begin(&ch, 2)) {
+	v = vma_alloc();
+	if (!v) {
 		if (object)
 			vm_object_put(object);
 		return -ENOMEM;
 	}
-	v = spare_get(&ch);
 	v->flags = flags;
 	v->object = object;
 	v->offset = object ? offset : 0;
 
+	change_begin(&ch);
 	spin_lock(&mm->lock);
 	if (place == PLACE_FREE) {
 		start = find_free(mm, start, len);
 		ret = start ? 0 : -ENOMEM;
-	} else if (place == PLACE_EXACT && range_used(mm, start, start + len)) {
-		ret = -EEXIST;
+	} else if (place == PLACE_EXACT) {
+		ret = range_used(mm, start, start + len) ? -EEXIST : 0;
+	} else if (unlikely(!remove_reserve(mm, &ch, start, start + len))) {
+		ret = -ENOMEM;
 	}
 	if (ret) {
-		spin_unlock(&mm->lock);
-		vma_free(v);
-		change_end(&ch);
-		return ret;
+		list_add(&v->link, &ch.dead);
+		goto out;
 	}
 	v->start = start;
 	v->end = start + len;
@@ -225,10 +236,11 @@ static int map(struct mm *mm, u64 *addr, enum place place, u64 len, u32 flags, s
 	if (place == PLACE_FIXED)
 		remove_range(mm, &ch, start, start + len);
 	vma_insert(mm, &ch, v);
+	*addr = start;
+out:
 	spin_unlock(&mm->lock);
 	change_end(&ch);
-	*addr = start;
-	return 0;
+	return ret;
 }
 
 int mm_map(struct mm *mm, u64 start, u64 len, u32 flags, struct vm_object *object, u64 offset)
@@ -244,39 +256,51 @@ int mm_map_free(struct mm *mm, u64 *addr, bool exact, u64 len, u32 flags, struct
 int mm_unmap(struct mm *mm, u64 start, u64 len)
 {
 	struct change ch;
+	int ret = 0;
 
 	if (range_bad(start, len))
 		return -EINVAL;
-	if (!change_begin(&ch, 1))
-		return -ENOMEM;
+	change_begin(&ch);
 	spin_lock(&mm->lock);
-	remove_range(mm, &ch, start, start + len);
+	if (likely(remove_reserve(mm, &ch, start, start + len)))
+		remove_range(mm, &ch, start, start + len);
+	else
+		ret = -ENOMEM;
 	spin_unlock(&mm->lock);
 	change_end(&ch);
-	return 0;
+	return ret;
 }
 
-/* Is all of [@start, @end) mapped, and may it be given VM_* @flags? Context: mm->lock. */
-static int range_check(struct mm *mm, u64 start, u64 end, u32 flags)
+/*
+ * Is all of [@start, @end) mapped, and may it be given VM_* @flags? *@splits = the vmas it lies in only partly.
+ * Context: mm->lock. Return: 0, -ENOMEM, -EACCES.
+ */
+static int range_check(struct mm *mm, u64 start, u64 end, u32 flags, unsigned *splits)
 {
-	for (struct vma *v = vma_find(mm, start); v && v->start <= start; v = vma_next(mm, v)) {
+	struct vma *v = vma_find(mm, start);
+
+	*splits = v && v->start < start;
+	for (; v && v->start <= start; v = vma_next(mm, v)) {
 		if (flags & VM_WRITE && v->flags & VM_NOWRITE)
 			return -EACCES;
 		start = v->end;
-		if (start >= end)
+		if (start >= end) {
+			*splits += start > end;
 			return 0;
+		}
 	}
 	return -ENOMEM;
 }
 
 int mm_discard(struct mm *mm, u64 start, u64 len)
 {
+	unsigned splits;
 	int ret;
 
 	if (range_bad(start, len))
 		return -EINVAL;
 	spin_lock(&mm->lock);
-	ret = range_check(mm, start, start + len, 0);
+	ret = range_check(mm, start, start + len, 0, &splits);
 	if (!ret) {
 		struct gather g;
 
@@ -295,16 +319,16 @@ static bool protect_entries(struct mm *mm, u64 start, u64 end, u32 flags)
 	u64 next;
 
 	for (u64 addr = start; addr < end; addr = next) {
-		pte_t *table = table_find(mm, addr, &next);
+		pte_t *table = table_find(mm, addr, &next), *pte, *stop;
 
 		if (!table)
 			continue;
 		next = min(end, next);
-		for (u64 a = addr; a < next; a += PAGE_SIZE) {
-			pte_t *pte = &table[a >> PAGE_SHIFT & 511], old = *pte, e;
+		stop = table + ((next - 1) >> PAGE_SHIFT & 511) + 1;
+		pte = table + (addr >> PAGE_SHIFT & 511);
+		for (pte = pte_next(pte, stop); pte < stop; pte = pte_next(pte + 1, stop)) {
+			pte_t old = *pte, e;
 
-			if (!old)
-				continue;
 			e = (old & (PTE_ADDR | PTE_COW | PTE_DEV)) | pte_bits(flags);
 			if (flags & VM_WRITE && !(e & PTE_COW))
 				e |= PTE_W | PTE_D;
@@ -320,6 +344,7 @@ int mm_protect(struct mm *mm, u64 start, u64 len, u32 flags)
 	const u32 access = VM_READ | VM_WRITE | VM_EXEC;
 	u64 end = start + len;
 	bool less = false;
+	unsigned splits;
 	struct change ch;
 	struct vma *v;
 	int ret;
@@ -329,10 +354,11 @@ int mm_protect(struct mm *mm, u64 start, u64 len, u32 flags)
 	if (flags & VM_WRITE && flags & VM_EXEC)
 		return -EACCES;
 	flags &= access;
-	if (!change_begin(&ch, 2))
-		return -ENOMEM;
+	change_begin(&ch);
 	spin_lock(&mm->lock);
-	ret = range_check(mm, start, end, flags);
+	ret = range_check(mm, start, end, flags, &splits);
+	if (!ret && splits && !change_reserve(&ch, splits))
+		ret = -ENOMEM;
 	if (ret)
 		goto out;
 	v = vma_find(mm, start);
@@ -412,8 +438,7 @@ u64 mm_brk(struct mm *mm, u64 brk)
 	struct vma *v;
 	u64 old, from, to;
 
-	if (!change_begin(&ch, 2))
-		return READ_ONCE(mm->brk);
+	change_begin(&ch);
 	spin_lock(&mm->lock);
 	old = mm->brk;
 	if (brk < mm->brk_start || brk > USER_END - PAGE_SIZE)
@@ -421,11 +446,15 @@ u64 mm_brk(struct mm *mm, u64 brk)
 	from = ALIGN_UP(old, PAGE_SIZE);
 	to = ALIGN_UP(brk, PAGE_SIZE);
 	if (to < from) {
+		if (!remove_reserve(mm, &ch, to, from))
+			goto out;
 		remove_range(mm, &ch, to, from);
 	} else if (to > from) {
 		if (range_used(mm, from, to))
 			goto out;
-		v = spare_get(&ch);
+		v = vma_alloc();
+		if (!v)
+			goto out;
 		*v = (struct vma){ .start = from, .end = to, .limit = from,
 				   .flags = VM_READ | VM_WRITE | VM_HEAP };
 		vma_insert(mm, &ch, v);

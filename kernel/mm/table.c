@@ -113,21 +113,20 @@ void gather_range(struct gather *g, u64 start, u64 end)
 	u64 next;
 
 	for (u64 addr = start; addr < end; addr = next) {
-		pte_t *table = table_find(g->mm, addr, &next);
-		unsigned i, stop, cleared = 0;
+		pte_t *table = table_find(g->mm, addr, &next), *pte, *stop;
+		unsigned cleared = 0;
 		struct page *tp;
 
 		if (!table)
 			continue;
 		next = min(end, next);
 		tp = table_page(table);
-		stop = (unsigned)((next - 1) >> PAGE_SHIFT & 511);
-		for (i = (unsigned)(addr >> PAGE_SHIFT & 511); i <= stop; i++) {
-			pte_t e = table[i];
+		stop = table + ((next - 1) >> PAGE_SHIFT & 511) + 1;
+		pte = table + (addr >> PAGE_SHIFT & 511);
+		for (pte = pte_next(pte, stop); pte < stop; pte = pte_next(pte + 1, stop)) {
+			pte_t e = *pte;
 
-			if (!e)
-				continue;
-			WRITE_ONCE(table[i], 0);
+			WRITE_ONCE(*pte, 0);
 			cleared++;
 			if (e & PTE_DEV)
 				continue;

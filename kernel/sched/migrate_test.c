@@ -181,6 +181,17 @@ static void j2_mover_fn(void *arg)
 	j2_returned = true;
 }
 
+/*
+ * Not a pause in every turn: under an instruction clock it costs much and lets no time pass. Not none at all: a CPU whose turns all end
+ * at timer deadlines may keep the next one from ever taking its interrupts (as in idle.c).
+ */
+static void spin_a_while(void)
+{
+	for (unsigned i = 0; i < 1000; i++)
+		barrier();
+	cpu_relax();
+}
+
 /* Keeps CPU 0 from the mover while the hand-over is handled. */
 static void j2_helper_fn(void *arg)
 {
@@ -198,11 +209,11 @@ static void j2_helper_fn(void *arg)
 		start = machine_now();
 		/* With our order nobody counts; the mover is gone or not, so a moment is enough. */
 		while (!j2_over(start) && (migrate_test.order != MIGRATE_INBOUND || machine_now() - start < NSEC_PER_MSEC))
-			barrier(); /* not cpu_relax(): under an instruction clock a pause costs much and lets no time pass */
+			spin_a_while();
 		return;
 	}
 	while (!j2_stop) {
-		barrier();
+		spin_a_while();
 		if (need_resched())
 			schedule();
 	}

@@ -11,7 +11,7 @@ import subprocess
 from lib import OPTIONS, ROOT, case, expect, vm
 
 # Run by tests of their own.
-SEPARATE = ("stress",)
+SEPARATE = ("stress", "fuzz")
 
 
 def names():
@@ -36,6 +36,7 @@ def guest(name, n, *options):
 def on_linux(name):
     """The judge judged: the same binary must hold on the host's Linux."""
     path = os.path.join(ROOT, "build", "guest", "test_" + name)
+    expect(os.path.exists(path), "%s is not built: run make" % path)
     r = subprocess.run([path], capture_output=True, stdin=subprocess.DEVNULL, timeout=100, check=False)
     text = r.stdout.decode("utf-8", "replace")
     bad = [s for s in text.splitlines() if s.startswith("not ok")]
@@ -65,3 +66,19 @@ def stress_short():
 @case("stress", 1400, full=True)
 def stress_long():
     stress(OPTIONS["seconds"] or 600, OPTIONS["smp"] or 8)
+
+
+def fuzz(seconds, n):
+    """Hostile system calls; nobody else may notice, nothing may stay behind."""
+    r = vm("--smp", str(n), cmd=["test_fuzz", str(seconds)], timeout=seconds * 2 + 90, rc=None)
+    expect(r.rc == 0, str(r))
+
+
+@case("fuzz-short", 120)
+def fuzz_short():
+    fuzz(10, 4)
+
+
+@case("fuzz", 1400, full=True)
+def fuzz_long():
+    fuzz(OPTIONS["seconds"] or 300, OPTIONS["smp"] or 4)

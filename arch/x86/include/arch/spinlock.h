@@ -26,11 +26,11 @@ enum lock_rank {
 	LOCK_FILES,
 	LOCK_NODE,
 	LOCK_PROCESS, /* process tree: parents, children, groups */
-	LOCK_SIGNAL,  /* one process's signal state and thread list; taken in interrupts too */
 	LOCK_MM,      /* page tables of one address space */
 	LOCK_SHARED,  /* slots of one shared memory object */
 	LOCK_PIPE,
 	LOCK_FUTEX,
+	LOCK_SIGNAL, /* one process's signal state and thread list; timers take it in interrupts, under any of the above */
 	LOCK_WAITQ,
 	LOCK_SEM, /* inner lock of sleeping locks */
 	LOCK_TIMER,
