@@ -22,16 +22,11 @@
 #define CALIBRATION_TICKS 11932u /* 10 ms of the PIT */
 #define COARSE_TICKS	  120u	 /* 100 us */
 
-static u64 tsc_base;   /* TSC at entry into the kernel */
-static u64 tsc_mult;   /* ns per TSC cycle, 32.32; 0 before calibration */
+u64 tsc_base; /* TSC at entry into the kernel */
+u64 tsc_mult; /* ns per TSC cycle, 32.32; 0 before calibration */
 static u64 lapic_mult; /* timer counts per ns, 32.32 */
 static bool nop_wait, slicer;
 static u64 slicer_seed;
-
-u64 machine_now(void)
-{
-	return (u64)(((unsigned __int128)(rdtsc() - tsc_base) * tsc_mult) >> 32);
-}
 
 u64 machine_tsc_to_ns(u64 cycles)
 {

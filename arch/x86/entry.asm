@@ -13,7 +13,7 @@
 %include "asm.inc"
 
 extern trap_exception, trap_paranoid, trap_interrupt, trap_bad_iret
-extern task_user_work, task_syscall_work, sched_irq_exit, sched_finish_switch, thread_switch_slow
+extern task_user_work, task_syscall_work, sched_irq_exit, sched_finish_switch, thread_switch_slow, mm_switch
 extern sys_call_table, sys_call_count, sys_unsupported
 
 section .text
@@ -57,6 +57,21 @@ section .text
 %endmacro
 
 ; ---------------------------------------------------------------- system calls
+; The entry stores only what C code may change; the struct regs is completed by SAVE_REST, with rsp %1 bytes below it, when
+; somebody is going to look at it. Clobbers rax. The callee-saved registers are the user's still (or again).
+%macro SAVE_REST 1
+	mov [rsp + %1 + REGS_RBX], rbx
+	mov [rsp + %1 + REGS_RBP], rbp
+	mov [rsp + %1 + REGS_R12], r12
+	mov [rsp + %1 + REGS_R13], r13
+	mov [rsp + %1 + REGS_R14], r14
+	mov [rsp + %1 + REGS_R15], r15
+	mov rax, [rsp + %1 + REGS_RIP]	; as SYSCALL left them
+	mov [rsp + %1 + REGS_RCX], rax
+	mov rax, [rsp + %1 + REGS_RFLAGS]
+	mov [rsp + %1 + REGS_R11], rax
+%endmacro
+
 global syscall_entry
 align 16
 ; rax = number, rdi rsi rdx r10 r8 r9 = arguments, rcx = return address, r11 = flags. Interrupts are off (SFMASK).
@@ -71,20 +86,24 @@ syscall_entry:
 	push rcx
 	push rax
 	push rdi
-	PUSH_REST
-	sub rsp, 8
+	push rsi
+	push rdx
+	sub rsp, 16			; rcx, rax
+	push r8
+	push r9
+	push r10
+	sub rsp, 7 * 8 + 8
 	sti
 	cmp rax, [sys_call_count]
 	jae .unknown
 	mov rcx, r10
 	call [sys_call_table + rax * 8]
-.done:	mov [rsp + 8 + REGS_RAX], rax
-	cli
-	cmp dword [gs:CPU_NEED_RESCHED], 0
-	jne .work
+.done:	cli
 	mov rcx, [gs:CPU_CURRENT]
-	cmp byte [rcx + TASK_SIGNAL_PENDING], 0
-	jne .work
+	movzx ecx, byte [rcx + TASK_SIGNAL_PENDING]
+	or ecx, [gs:CPU_NEED_RESCHED]
+	jnz .work
+.sysret:
 	; Nothing changed the registers (a call that does ends in arch_user_return()): the callee-saved ones are the user's
 	; already, the return address is what SYSCALL left, below USER_END and therefore canonical. SYSRET is safe.
 	mov rdi, [rsp + 8 + REGS_RDI]
@@ -98,8 +117,10 @@ syscall_entry:
 	mov rsp, [rsp + 8 + REGS_RSP]
 	swapgs
 	o64 sysret
-.work:	add rsp, 8
-	sti
+.work:	sti
+	mov [rsp + 8 + REGS_RAX], rax
+	SAVE_REST 8
+.full:	add rsp, 8
 	mov rdi, rsp
 	sub rsp, 8
 	call task_syscall_work		; signals; may restart the call
@@ -109,6 +130,42 @@ syscall_entry:
 	mov rdi, rax
 	call sys_unsupported
 	jmp .done
+
+; A call that looks at all of its caller's registers (fork) or changes them (execve, sigreturn) enters here: FULL_CALL name is
+; its entry in the table. The registers are saved before it and, since it may have changed them, not again after it.
+%macro FULL_CALL 1
+global full_%1
+extern sys_%1
+full_%1:
+	SAVE_REST 16
+	add rsp, 8			; does not return to syscall_entry
+	call sys_%1
+	jmp full_call_done
+%endmacro
+FULL_CALL clone
+FULL_CALL fork
+FULL_CALL vfork
+FULL_CALL execve
+full_call_done:
+	mov [rsp + 8 + REGS_RAX], rax
+	cli
+	mov rcx, [gs:CPU_CURRENT]
+	movzx ecx, byte [rcx + TASK_SIGNAL_PENDING]
+	or ecx, [gs:CPU_NEED_RESCHED]
+	jz syscall_entry.sysret
+	sti
+	jmp syscall_entry.full
+
+; Sigreturn is no call that could be restarted, and every register is to be loaded.
+global full_rt_sigreturn
+extern sys_rt_sigreturn
+full_rt_sigreturn:
+	SAVE_REST 16
+	add rsp, 8
+	call sys_rt_sigreturn
+	mov [rsp + 8 + REGS_RAX], rax
+	add rsp, 8
+	jmp user_exit
 
 ; ------------------------------------------------------------ exit to user mode
 global arch_user_return
@@ -300,56 +357,67 @@ section .text
 ; --------------------------------------------------------------------- threads
 global arch_switch
 align 16
-; arch_switch(prev, next, prev_task): the callee-saved registers are the thread's; they stay on its stack.
+; machine_switch() (arch/machine.h): rdi = task that stops, rsi = task that goes on; the task that stopped arrives in rax on the
+; other side. Changes every register; the frame pointer stays on the stack that is left. Address space, FPU image, segment
+; bases, the stack for entries from user mode and the port bitmap follow.
 arch_switch:
 	push rbp
-	push rbx
-	push r12
-	push r13
-	push r14
-	push r15
-	cmp byte [rdi + THREAD_USER], 0
+	mov rax, [rsi + TASK_MM]
+	test rax, rax			; a kernel task stays in what is loaded
+	jz .mm
+	cmp rax, [gs:CPU_MM]
+	jne .switch_mm
+.mm:	cmp byte [rdi + TASK_ARCH + THREAD_USER], 0
 	je .saved
-	o64 fxsave [rdi + THREAD_FPU]
-.saved:	mov [rdi + THREAD_RSP], rsp
-	mov rax, [rsi + THREAD_KSTACK_TOP]
+	o64 fxsave [rdi + TASK_ARCH + THREAD_FPU]
+.saved:	mov [rdi + TASK_ARCH + THREAD_RSP], rsp
+	mov rax, [rsi + TASK_ARCH + THREAD_KSTACK_TOP]
 	mov r8, [gs:CPU_ARCH]
 	mov [gs:CPU_KSTACK_TOP], rax
 	mov [r8 + ARCH_TSS_RSP0], rax
-	mov rsp, [rsi + THREAD_RSP]
-	cmp byte [rsi + THREAD_USER], 0
+	mov rsp, [rsi + TASK_ARCH + THREAD_RSP]
+	cmp byte [rsi + TASK_ARCH + THREAD_USER], 0
 	je .loaded
-	o64 fxrstor [rsi + THREAD_FPU]
-	mov r9, rdx
-	mov ecx, MSR_FS_BASE
-	mov eax, [rsi + THREAD_FS_BASE]
-	mov edx, [rsi + THREAD_FS_BASE + 4]
-	wrmsr
-	mov rdx, r9
+	o64 fxrstor [rsi + TASK_ARCH + THREAD_FPU]
+	mov rax, [rsi + TASK_ARCH + THREAD_FS_BASE]
+	cmp rax, [r8 + ARCH_USER_FS]
+	jne .fs
+.fs_loaded:
 	; A GS base or port permissions are rare: all four words are zero otherwise.
-	mov rax, [rsi + THREAD_GS_BASE]
-	or rax, [rsi + THREAD_IO_BITMAP]
+	mov rax, [rsi + TASK_ARCH + THREAD_GS_BASE]
+	or rax, [rsi + TASK_ARCH + THREAD_IO_BITMAP]
 	or rax, [r8 + ARCH_USER_GS]
 	or rax, [r8 + ARCH_IO_BITMAP]
 	jnz .slow
 .loaded:
-	mov rax, rdx
-	pop r15
-	pop r14
-	pop r13
-	pop r12
-	pop rbx
+	mov rax, rdi
 	pop rbp
 	ret
-.slow:	mov rbx, rdx			; the saved one is popped below
-	mov rdi, rsi
+.switch_mm:
+	mov rbx, rdi
+	mov r12, rsi
+	mov rdi, rax
+	call mm_switch
+	mov rdi, rbx
+	mov rsi, r12
+	jmp .mm
+.fs:	mov [r8 + ARCH_USER_FS], rax
+	mov ecx, MSR_FS_BASE
+	mov rdx, rax
+	shr rdx, 32
+	wrmsr
+	jmp .fs_loaded
+.slow:	mov rbx, rdi
+	lea rdi, [rsi + TASK_ARCH]
 	call thread_switch_slow
-	mov rdx, rbx
+	mov rdi, rbx
 	jmp .loaded
 
 global thread_start_kernel, thread_start_user
-; First run of a kernel thread, from arch_switch: rax = task to finish, rbx = function, r12 = its argument.
+; First run of a kernel thread, from arch_switch: rax = task to finish; function and argument on the stack.
 thread_start_kernel:
+	pop rbx
+	pop r12
 	mov rdi, rax
 	xor ebp, ebp
 	call sched_finish_switch

@@ -27,7 +27,13 @@ void thread_start_user(void);
 
 /* What arch_switch() pops. */
 struct switch_frame {
-	u64 r15, r14, r13, r12, rbx, rbp, rip;
+	u64 rbp, rip;
+};
+
+/* What is above it when thread_start_kernel() begins. */
+struct start_frame {
+	struct switch_frame sw;
+	u64 fn, arg;
 };
 
 static inline void fxsave(u8 *image)
@@ -44,11 +50,10 @@ void arch_thread_init_kernel(struct arch_thread *t, u64 kstack_top, void (*fn)(v
 {
 	/* The room of the user registers stays free, in case the task goes to user mode one day (exec by init). */
 	u64 *end = (u64 *)((struct regs *)kstack_top - 1) - 1;
-	struct switch_frame *f = (struct switch_frame *)end - 1;
+	struct start_frame *f = (struct start_frame *)end - 1;
 
 	*end = 0;
-	*f = (struct switch_frame){
-		.rip = (u64)thread_start_kernel, .rbx = (u64)fn, .r12 = (u64)arg};
+	*f = (struct start_frame){ .sw.rip = (u64)thread_start_kernel, .fn = (u64)fn, .arg = (u64)arg };
 	t->rsp = (u64)f;
 	t->kstack_top = kstack_top;
 	t->user = false;
@@ -102,6 +107,13 @@ void thread_switch_slow(struct arch_thread *next)
 	a->io_bitmap = next->io_bitmap;
 }
 
+/* Interrupts off. */
+static void load_fs_base(u64 base)
+{
+	wrmsr(MSR_FS_BASE, base);
+	this_cpu()->arch->user_fs = base;
+}
+
 void arch_thread_exec(struct arch_thread *t)
 {
 	u64 flags = irq_save();
@@ -113,17 +125,21 @@ void arch_thread_exec(struct arch_thread *t)
 	*(u16 *)(t->fpu + FPU_FCW) = 0x37f;
 	*(u32 *)(t->fpu + FPU_MXCSR) = 0x1f80;
 	fxrstor(t->fpu);
-	wrmsr(MSR_FS_BASE, 0);
+	load_fs_base(0);
 	thread_switch_slow(t);
 	irq_restore(flags);
 }
 
 int arch_set_fs_base(struct arch_thread *t, u64 base)
 {
+	u64 flags;
+
 	if (base >= USER_END)
 		return -EPERM;
-	t->fs_base = base; /* first: a switch in between loads it */
-	wrmsr(MSR_FS_BASE, base);
+	flags = irq_save();
+	t->fs_base = base;
+	load_fs_base(base);
+	irq_restore(flags);
 	return 0;
 }
 
@@ -140,22 +156,30 @@ int arch_set_gs_base(struct arch_thread *t, u64 base)
 	return 0;
 }
 
+static bool no_ports(const u8 *bitmap)
+{
+	for (unsigned i = 0; i < IO_BITMAP_BYTES; i++)
+		if (bitmap[i] != 0xff)
+			return false;
+	return true;
+}
+
 int arch_ioperm(struct arch_thread *t, u64 from, u64 num, bool on)
 {
+	u8 *bitmap = NULL;
 	u64 flags;
 
 	if (from > IO_BITMAP_BYTES * 8 || num > IO_BITMAP_BYTES * 8 - from || !num)
 		return -EINVAL;
 	if (!t->io_bitmap) {
-		u8 *bitmap;
-
 		if (!on)
 			return 0;
-		bitmap = kmalloc(IO_BITMAP_BYTES);
-		if (!bitmap)
+		u8 *fresh = kmalloc(IO_BITMAP_BYTES);
+
+		if (!fresh)
 			return -ENOMEM;
-		memset(bitmap, 0xff, IO_BITMAP_BYTES);
-		t->io_bitmap = bitmap;
+		memset(fresh, 0xff, IO_BITMAP_BYTES);
+		t->io_bitmap = fresh;
 	}
 	for (u64 port = from; port < from + num; port++) {
 		if (on)
@@ -163,9 +187,15 @@ int arch_ioperm(struct arch_thread *t, u64 from, u64 num, bool on)
 		else
 			t->io_bitmap[port / 8] |= (u8)(1u << port % 8);
 	}
+	if (!on && no_ports(t->io_bitmap)) {
+		/* Back to the common case, in which a switch has nothing to do. */
+		bitmap = t->io_bitmap;
+		t->io_bitmap = NULL;
+	}
 	flags = irq_save();
 	thread_switch_slow(t);
 	irq_restore(flags);
+	kfree(bitmap, IO_BITMAP_BYTES);
 	return 0;
 }
 

@@ -128,6 +128,26 @@ copy_smap:
 	xor eax, eax
 	ret
 
+; int arch_fpu_save_user(void *user_dst), int arch_fpu_load_user(const void *user_src): the FXSAVE image of 512 bytes. A protection
+; fault (alignment, MXCSR bits this CPU lacks) counts as any other.
+global arch_fpu_save_user, arch_fpu_load_user
+arch_fpu_save_user:
+	check_range rdi, 512
+	open_user
+	may_fault fault
+	o64 fxsave [rdi]
+	close_user
+	xor eax, eax
+	ret
+arch_fpu_load_user:
+	check_range rdi, 512
+	open_user
+	may_fault fault
+	o64 fxrstor [rdi]
+	close_user
+	xor eax, eax
+	ret
+
 ; int clear_user(void *user_dst, size_t n)
 global clear_user
 clear_user:

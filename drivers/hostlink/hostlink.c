@@ -266,6 +266,7 @@ static pid_t spawn(char **argv, int *out, int *err)
 	if (pid < 0)
 		fail("fork");
 	if (pid == 0) {
+		ioperm(COM2_BASE, 8, 0); /* inherited, but not the command's business */
 		dup2(stdin_fd, 0);
 		dup2(po[1], 1);
 		dup2(pe[1], 2);

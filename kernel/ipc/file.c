@@ -5,7 +5,8 @@
 #include "ipc/file.h"
 #include "mm/mm.h"
 
-struct file *file_create(const struct file_ops *ops, unsigned flags, void *object, struct node *node)
+struct file *file_create(const struct file_ops *ops, unsigned flags, void *object,
+			 struct node *node)
 {
 	struct file *f = kmalloc(sizeof(*f));
 

@@ -14,27 +14,27 @@ struct node;
 struct vm_object;
 
 /* Linux's open flags. */
-#define O_ACCMODE 3u
-#define O_RDONLY 0u
-#define O_WRONLY 1u
-#define O_RDWR 2u
-#define O_CREAT 0100u
-#define O_EXCL 0200u
-#define O_NOCTTY 0400u
-#define O_TRUNC 01000u
-#define O_APPEND 02000u
-#define O_NONBLOCK 04000u
+#define O_ACCMODE   3u
+#define O_RDONLY    0u
+#define O_WRONLY    1u
+#define O_RDWR	    2u
+#define O_CREAT	    0100u
+#define O_EXCL	    0200u
+#define O_NOCTTY    0400u
+#define O_TRUNC	    01000u
+#define O_APPEND    02000u
+#define O_NONBLOCK  04000u
 #define O_DIRECTORY 0200000u
-#define O_NOFOLLOW 0400000u
-#define O_CLOEXEC 02000000u
-#define O_PATH 010000000u
+#define O_NOFOLLOW  0400000u
+#define O_CLOEXEC   02000000u
+#define O_PATH	    010000000u
 
-#define POLLIN 0x001u
-#define POLLPRI 0x002u
-#define POLLOUT 0x004u
-#define POLLERR 0x008u
-#define POLLHUP 0x010u
-#define POLLNVAL 0x020u
+#define POLLIN	   0x001u
+#define POLLPRI	   0x002u
+#define POLLOUT	   0x004u
+#define POLLERR	   0x008u
+#define POLLHUP	   0x010u
+#define POLLNVAL   0x020u
 #define POLLRDNORM 0x040u
 #define POLLWRNORM 0x100u
 
@@ -56,15 +56,16 @@ struct file_ops {
 
 struct file {
 	const struct file_ops *ops; /* constant */
-	u32 refs;                   /* atomic */
-	volatile u32 flags;         /* O_ACCMODE constant; O_NONBLOCK, O_APPEND by F_SETFL */
-	u64 pos;                    /* file position; racing calls may mix, as POSIX allows for shared descriptors */
-	void *object;               /* pipe, tty ...; constant */
-	struct node *node;          /* the node it was opened from, or NULL; a reference */
+	u32 refs;		    /* atomic */
+	volatile u32 flags;	    /* O_ACCMODE constant; O_NONBLOCK, O_APPEND by F_SETFL */
+	u64 pos; /* file position; racing calls may mix, as POSIX allows for shared descriptors */
+	void *object;	   /* pipe, tty ...; constant */
+	struct node *node; /* the node it was opened from, or NULL; a reference */
 };
 
 /** file_create() - refs = 1. Return: NULL if out of memory. */
-struct file *file_create(const struct file_ops *ops, unsigned flags, void *object, struct node *node);
+struct file *file_create(const struct file_ops *ops, unsigned flags, void *object,
+			 struct node *node);
 void file_get(struct file *f);
 void file_put(struct file *f);
 

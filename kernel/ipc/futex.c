@@ -17,35 +17,36 @@
 #include "ipc/file.h"
 #include "time/timer.h"
 
-#define FUTEX_WAIT 0
-#define FUTEX_WAKE 1
-#define FUTEX_REQUEUE 3
-#define FUTEX_CMP_REQUEUE 4
-#define FUTEX_WAIT_BITSET 9
-#define FUTEX_WAKE_BITSET 10
-#define FUTEX_PRIVATE 128
+#define FUTEX_WAIT	     0
+#define FUTEX_WAKE	     1
+#define FUTEX_REQUEUE	     3
+#define FUTEX_CMP_REQUEUE    4
+#define FUTEX_WAIT_BITSET    9
+#define FUTEX_WAKE_BITSET    10
+#define FUTEX_PRIVATE	     128
 #define FUTEX_CLOCK_REALTIME 256
-#define ANY_BIT 0xffffffffu
+#define ANY_BIT		     0xffffffffu
 
 #define NR_BUCKETS 256 /* a power of two */
 
 struct futex_key {
-	u64 space; /* the struct mm, or SHARED_KEY */
+	u64 space; /* the address space's id, 0 in the kernel, or SHARED_KEY */
 	u64 addr;  /* virtual, or physical */
 };
 
-#define SHARED_KEY 1
+#define SHARED_KEY (~0ull)
 
 struct futex_bucket {
 	spinlock_t lock;
-	struct list waiters; /* struct futex_waiter, in order of arrival; next == NULL: empty, never used */
+	struct list
+		waiters; /* struct futex_waiter, in order of arrival; next == NULL: empty, never used */
 } __attribute__((aligned(32)));
 
 struct futex_waiter {
-	struct list link;                     /* under bucket->lock */
+	struct list link;		      /* under bucket->lock */
 	struct futex_bucket *volatile bucket; /* under its own lock; NULL once woken */
 	struct task *task;
-	struct futex_key key;                 /* under bucket->lock */
+	struct futex_key key; /* under bucket->lock */
 	u32 bitset;
 };
 
@@ -90,7 +91,7 @@ static bool in_shared_mapping(struct mm *mm, u64 addr)
 {
 	struct vma *v;
 
-	list_for_each(v, &mm->vmas, link)
+	list_for_each (v, &mm->vmas, link)
 		if (addr >= v->start && addr < v->end)
 			return v->flags & VM_SHARED;
 	return false;
@@ -127,15 +128,17 @@ static int shared_key(struct mm *mm, u32 *uaddr, struct futex_key *key)
 /* Return: 0, -EINVAL (misaligned), -EFAULT. Kernel tasks use words of kernel memory, all in space 0. */
 static inline int get_key(u32 *uaddr, bool shared, struct futex_key *key)
 {
-	struct mm *mm = current_mm();
-
-	if ((u64)uaddr & 3)
+	if (unlikely((u64)uaddr & 3))
 		return -EINVAL;
-	if (mm && !user_range_ok(uaddr, sizeof(*uaddr)))
-		return -EFAULT;
-	key->space = (u64)mm;
 	key->addr = (u64)uaddr;
-	return shared && mm ? shared_key(mm, uaddr, key) : 0;
+	if (kernel_task()) {
+		key->space = 0;
+		return 0;
+	}
+	if (unlikely(!user_range_ok(uaddr, sizeof(*uaddr))))
+		return -EFAULT;
+	key->space = (u64)current_task()->address_space;
+	return shared ? shared_key(current_mm(), uaddr, key) : 0;
 }
 
 static inline int read_word(u32 *value, u32 *uaddr)
@@ -189,7 +192,8 @@ static bool leave(struct futex_waiter *w)
 	return false;
 }
 
-static s64 futex_wait(u32 *uaddr, bool shared, u32 val, u64 deadline, u32 bitset)
+static __attribute__((noinline)) s64 futex_wait(u32 *uaddr, bool shared, u32 val, u64 deadline,
+						u32 bitset)
 {
 	struct futex_waiter w;
 	struct futex_bucket *b;
@@ -247,7 +251,7 @@ static void wake_one(struct futex_waiter *w)
 	__atomic_store_n(&w->bucket, NULL, __ATOMIC_RELEASE);
 }
 
-static s64 wake_key(const struct futex_key *key, u32 n, u32 bitset)
+static inline s64 wake_key(const struct futex_key *key, u32 n, u32 bitset)
 {
 	struct futex_bucket *b = bucket_of(key);
 	struct futex_waiter *w, *tmp;
@@ -255,7 +259,7 @@ static s64 wake_key(const struct futex_key *key, u32 n, u32 bitset)
 
 	spin_lock(&b->lock);
 	bucket_ready(b);
-	list_for_each_safe(w, tmp, &b->waiters, link) {
+	list_for_each_safe (w, tmp, &b->waiters, link) {
 		if (!key_equal(&w->key, key) || !(w->bitset & bitset))
 			continue;
 		wake_one(w);
@@ -266,7 +270,7 @@ static s64 wake_key(const struct futex_key *key, u32 n, u32 bitset)
 	return woken;
 }
 
-static s64 futex_wake(u32 *uaddr, bool shared, u32 n, u32 bitset)
+static __attribute__((noinline)) s64 futex_wake(u32 *uaddr, bool shared, u32 n, u32 bitset)
 {
 	struct futex_key key;
 	int err = bitset ? get_key(uaddr, shared, &key) : -EINVAL;
@@ -302,7 +306,8 @@ static void unlock_two(struct futex_bucket *a, struct futex_bucket *b)
 	spin_unlock(&a->lock);
 }
 
-static s64 futex_requeue(u32 *uaddr, bool shared, u32 nr_wake, u32 nr_move, u32 *uaddr2, const u32 *expected)
+static s64 futex_requeue(u32 *uaddr, bool shared, u32 nr_wake, u32 nr_move, u32 *uaddr2,
+			 const u32 *expected)
 {
 	struct futex_key from, to;
 	struct futex_bucket *a, *b;
@@ -332,7 +337,7 @@ static s64 futex_requeue(u32 *uaddr, bool shared, u32 nr_wake, u32 nr_move, u32 
 	}
 	bucket_ready(a);
 	bucket_ready(b);
-	list_for_each_safe(w, tmp, &a->waiters, link) {
+	list_for_each_safe (w, tmp, &a->waiters, link) {
 		if (!key_equal(&w->key, &from))
 			continue;
 		if (woken < nr_wake) {
@@ -354,7 +359,8 @@ static s64 futex_requeue(u32 *uaddr, bool shared, u32 nr_wake, u32 nr_move, u32 
 	return (s64)woken + moved;
 }
 
-s64 futex_call(u32 *uaddr, int op, u32 val, u64 timeout_or_val2, u32 *uaddr2, u32 val3)
+static __attribute__((noinline)) s64 call_any(u32 *uaddr, int op, u32 val, u64 timeout_or_val2,
+					      u32 *uaddr2, u32 val3)
 {
 	bool shared = !(op & FUTEX_PRIVATE), realtime = op & FUTEX_CLOCK_REALTIME;
 	int cmd = op & ~(FUTEX_PRIVATE | FUTEX_CLOCK_REALTIME);
@@ -372,8 +378,7 @@ s64 futex_call(u32 *uaddr, int op, u32 val, u64 timeout_or_val2, u32 *uaddr2, u3
 			if (ret)
 				return ret;
 		}
-		ret = futex_wait(uaddr, shared, val, deadline,
-				 cmd == FUTEX_WAIT ? ANY_BIT : val3);
+		ret = futex_wait(uaddr, shared, val, deadline, cmd == FUTEX_WAIT ? ANY_BIT : val3);
 		/* A restart would begin a relative time-out anew: after a handler ran the program must see EINTR. */
 		if (ret == -ERESTARTSYS && cmd == FUTEX_WAIT && timeout_or_val2)
 			ret = -ERESTARTNOHAND;
@@ -389,4 +394,14 @@ s64 futex_call(u32 *uaddr, int op, u32 val, u64 timeout_or_val2, u32 *uaddr2, u3
 	default:
 		return -ENOSYS;
 	}
+}
+
+s64 futex_call(u32 *uaddr, int op, u32 val, u64 timeout_or_val2, u32 *uaddr2, u32 val3)
+{
+	/* What locks and condition variables do when they have to. */
+	if (op == (FUTEX_WAKE | FUTEX_PRIVATE))
+		return futex_wake(uaddr, false, val, ANY_BIT);
+	if (op == (FUTEX_WAIT | FUTEX_PRIVATE) && !timeout_or_val2)
+		return futex_wait(uaddr, false, val, ~0ull, ANY_BIT);
+	return call_any(uaddr, op, val, timeout_or_val2, uaddr2, val3);
 }

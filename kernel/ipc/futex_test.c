@@ -4,15 +4,15 @@
  */
 #include "ipc/ipc_test.h"
 
-#define FUTEX_WAIT 0
-#define FUTEX_WAKE 1
-#define FUTEX_LOCK_PI 6
-#define FUTEX_REQUEUE 3
+#define FUTEX_WAIT	  0
+#define FUTEX_WAKE	  1
+#define FUTEX_LOCK_PI	  6
+#define FUTEX_REQUEUE	  3
 #define FUTEX_CMP_REQUEUE 4
 #define FUTEX_WAIT_BITSET 9
 #define FUTEX_WAKE_BITSET 10
-#define FUTEX_PRIVATE 128
-#define ANY_BIT 0xffffffffu
+#define FUTEX_PRIVATE	  128
+#define ANY_BIT		  0xffffffffu
 
 struct futex_job {
 	u32 *word;
@@ -25,11 +25,11 @@ struct futex_job {
 static void wait_once(void *arg)
 {
 	struct futex_job *j = arg;
-	s64 ts[2] = { j->limit_ns / 1000000000, j->limit_ns % 1000000000 };
+	s64 ts[2] = {j->limit_ns / 1000000000, j->limit_ns % 1000000000};
 
 	if (j->bitset)
-		j->result = futex_call(j->word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE, j->value, 0, NULL,
-				       j->bitset);
+		j->result = futex_call(j->word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE, j->value, 0,
+				       NULL, j->bitset);
 	else
 		j->result = futex_call(j->word, FUTEX_WAIT | FUTEX_PRIVATE, j->value,
 				       j->limit_ns ? (u64)ts : 0, NULL, 0);
@@ -57,7 +57,7 @@ SELFTEST(futex_basic)
 	u32 word = 5;
 	struct futex_job j[3];
 	struct task *t[3];
-	s64 ts[2] = { 0, 3000000 }, bad[2] = { 0, 1000000000 };
+	s64 ts[2] = {0, 3000000}, bad[2] = {0, 1000000000};
 	u64 start = machine_now();
 
 	EXPECT_EQ(futex_call(&word, FUTEX_WAIT, 4, 0, NULL, 0), -EAGAIN);
@@ -68,11 +68,12 @@ SELFTEST(futex_basic)
 	EXPECT_EQ(futex_call(&word, FUTEX_WAIT, 5, (u64)ts, NULL, 0), -ETIMEDOUT);
 	EXPECT(machine_now() - start >= 3000000);
 	/* An absolute limit on the monotonic clock that has passed. */
-	EXPECT_EQ(futex_call(&word, FUTEX_WAIT_BITSET, 5, (u64)(s64[2]){ 0, 1 }, NULL, ANY_BIT), -ETIMEDOUT);
+	EXPECT_EQ(futex_call(&word, FUTEX_WAIT_BITSET, 5, (u64)(s64[2]){0, 1}, NULL, ANY_BIT),
+		  -ETIMEDOUT);
 	EXPECT_EQ(wake(&word, 10), 0);
 
 	for (int i = 0; i < 3; i++) {
-		j[i] = (struct futex_job){ .word = &word, .value = 5 };
+		j[i] = (struct futex_job){.word = &word, .value = 5};
 		t[i] = start_waiting(&j[i]);
 		if (!t[i])
 			return;
@@ -93,7 +94,7 @@ SELFTEST(futex_basic)
 SELFTEST(futex_bitset)
 {
 	u32 word = 0;
-	struct futex_job a = { .word = &word, .bitset = 1 }, b = { .word = &word, .bitset = 6 };
+	struct futex_job a = {.word = &word, .bitset = 1}, b = {.word = &word, .bitset = 6};
 	struct task *ta = start_waiting(&a), *tb = start_waiting(&b);
 
 	if (!ta || !tb)
@@ -109,12 +110,12 @@ SELFTEST(futex_bitset)
 
 SELFTEST(futex_requeue)
 {
-	u32 words[128] = { 0 }, *from = &words[0], *to = &words[100];
+	u32 words[128] = {0}, *from = &words[0], *to = &words[100];
 	struct futex_job j[4];
 	struct task *t[4];
 
 	for (int i = 0; i < 4; i++) {
-		j[i] = (struct futex_job){ .word = from };
+		j[i] = (struct futex_job){.word = from};
 		t[i] = start_waiting(&j[i]);
 		if (!t[i])
 			return;
@@ -152,7 +153,7 @@ static void user_lock(u32 *lock, volatile u32 *failed)
 	if (__atomic_compare_exchange_n(lock, &seen, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return;
 	while (__atomic_exchange_n(lock, 2, __ATOMIC_SEQ_CST)) {
-		s64 ts[2] = { 5, 0 };
+		s64 ts[2] = {5, 0};
 		s64 r = futex_call(lock, FUTEX_WAIT | FUTEX_PRIVATE, 2, (u64)ts, NULL, 0);
 
 		if (r == -ETIMEDOUT) /* nobody holds it for long: a wake-up was lost */
@@ -193,7 +194,7 @@ SELFTEST(futex_lock_stress)
 	struct task *t[4];
 
 	for (int i = 0; i < 4; i++) {
-		j[i] = (struct lock_job){ &lock, &count, 4000, 0 };
+		j[i] = (struct lock_job){&lock, &count, 4000, 0};
 		t[i] = selftest_spawn(lock_user, &j[i], "locker");
 		if (!EXPECT(t[i]))
 			return;
@@ -227,12 +228,14 @@ static void take_turns(void *arg)
 	struct turns *t = k->t;
 	u32 seed = k->me + 1;
 
+	test_pin(k->me);
 	for (u32 i = 0; i < 20000; i++) {
 		u32 turn;
 
 		while ((turn = __atomic_load_n(&t->turn, __ATOMIC_SEQ_CST)) == !k->me) {
-			s64 ts[2] = { 5, 0 };
-			s64 r = futex_call(&t->turn, FUTEX_WAIT | FUTEX_PRIVATE, turn, (u64)ts, NULL, 0);
+			s64 ts[2] = {5, 0};
+			s64 r = futex_call(&t->turn, FUTEX_WAIT | FUTEX_PRIVATE, turn, (u64)ts,
+					   NULL, 0);
 
 			if (r == -ETIMEDOUT) {
 				t->lost++;
@@ -246,20 +249,17 @@ static void take_turns(void *arg)
 			wake(&t->turn, 1);
 			return;
 		}
-		/* Both spin a while at times, so that their steps meet in many ways. */
-		for (u32 spin = test_random(&seed) % 2048; spin; spin--)
-			barrier();
+		test_spin(&seed);
 		__atomic_store_n(&t->turn, !k->me, __ATOMIC_SEQ_CST);
 		wake(&t->turn, 1);
-		for (u32 spin = test_random(&seed) % 4096; spin; spin--)
-			barrier();
+		test_spin(&seed);
 	}
 }
 
 SELFTEST(futex_no_lost_wakeup)
 {
-	struct turns t = { .end = machine_now() + STRESS_NS };
-	struct turn_taker k[2] = { { &t, 0 }, { &t, 1 } };
+	struct turns t = {.end = machine_now() + STRESS_NS};
+	struct turn_taker k[2] = {{&t, 0}, {&t, 1}};
 	struct task *task[2];
 
 	for (int i = 0; i < 2; i++) {
@@ -286,7 +286,7 @@ static void churn_waiter(void *arg)
 	u32 seed = (u32)(u64)current_task();
 
 	while (!c->stop) {
-		s64 ts[2] = { 0, test_random(&seed) % 60000 };
+		s64 ts[2] = {0, test_random(&seed) % 60000};
 
 		if (!futex_call(&c->words[0], FUTEX_WAIT | FUTEX_PRIVATE, 0, (u64)ts, NULL, 0))
 			__atomic_add_fetch(&c->woken, 1, __ATOMIC_SEQ_CST);
@@ -297,7 +297,7 @@ static void churn_waiter(void *arg)
 /* Every waiter that a waker counted returns 0, and nobody else does. */
 SELFTEST(futex_churn)
 {
-	struct churn c = { .stop = false };
+	struct churn c = {.stop = false};
 	struct task *t[4];
 	u32 seed = 9;
 	s64 woken = 0;
@@ -313,7 +313,8 @@ SELFTEST(futex_churn)
 		u32 what = test_random(&seed) % 4;
 
 		if (what == 0)
-			futex_call(&c.words[0], FUTEX_REQUEUE | FUTEX_PRIVATE, 0, 2, &c.words[1], 0);
+			futex_call(&c.words[0], FUTEX_REQUEUE | FUTEX_PRIVATE, 0, 2, &c.words[1],
+				   0);
 		else
 			woken += wake(&c.words[what & 1], 2);
 		if (!(test_random(&seed) % 64))

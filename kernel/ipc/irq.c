@@ -12,14 +12,15 @@
 #define NR_IRQS 16
 
 static struct irq_line {
-	volatile u64 count; /* interrupts so far; written by the handler only (one CPU takes the line) */
-	u32 users;          /* open files, under users_lock */
+	volatile u64
+		count; /* interrupts so far; written by the handler only (one CPU takes the line) */
+	u32 users;     /* open files, under users_lock */
 	struct waitq waiters;
 } lines[NR_IRQS];
 
 static struct mutex users_lock = {
-	.waiters = { .lock = SPINLOCK_INIT("irq users", LOCK_WAITQ),
-		     .waiters = LIST_INIT(users_lock.waiters.waiters) },
+	.waiters = {.lock = SPINLOCK_INIT("irq users", LOCK_WAITQ),
+		    .waiters = LIST_INIT(users_lock.waiters.waiters)},
 };
 
 /* Take what arrived since the file's last read. */

@@ -20,20 +20,21 @@
 #include "ipc/copy.h"
 #include "ipc/file.h"
 
-#define PIPE_BUF 4096u
+#define PIPE_BUF      4096u
 #define PIPE_MAX_SIZE (1u << 20)
-#define PIPE_PAGES 16 /* default capacity: 64 KiB */
-#define SIGPIPE 13
-#define FIONREAD 0x541b
+#define PIPE_PAGES    16 /* default capacity: 64 KiB */
+#define SIGPIPE	      13
+#define FIONREAD      0x541b
 
 struct pipe {
 	struct mutex lock;
-	u32 head, tail; /* (lock) bytes written and read since the ring was last empty; head - tail are in it */
-	u32 size;       /* (lock) capacity, a power of two of whole pages */
-	u32 room_seq;   /* (lock) counts whatever gives writers room */
+	u32 head,
+		tail; /* (lock) bytes written and read since the ring was last empty; head - tail are in it */
+	u32 size;		     /* (lock) capacity, a power of two of whole pages */
+	u32 room_seq;		     /* (lock) counts whatever gives writers room */
 	bool has_reader, has_writer; /* (lock) */
-	u32 refs;       /* atomic: open ends */
-	u8 **pages;     /* (lock) size / PAGE_SIZE of them, NULL where not needed yet */
+	u32 refs;		     /* atomic: open ends */
+	u8 **pages; /* (lock) size / PAGE_SIZE of them, NULL where not needed yet */
 	struct waitq readers, writers;
 	u8 *own_pages[PIPE_PAGES]; /* what @pages points to up to the default capacity */
 };
@@ -152,9 +153,9 @@ static s64 pipe_read(struct file *f, void *buf, size_t n, u64 *pos)
 		woken = false; /* nothing is left that another reader could be woken for */
 	}
 	mutex_unlock(&p->lock);
-	waitq_wake(&p->writers, 1, 0);
+	waitq_wake_one(&p->writers);
 	if (unlikely(woken))
-		waitq_wake(&p->readers, 1, 0);
+		waitq_wake_one(&p->readers);
 	return len;
 }
 
@@ -233,7 +234,8 @@ static bool wait_room(struct pipe *p, bool tell, bool last_woken, u32 *seen)
 }
 
 /* A write that is not as simple as most are. Called with the lock held, returns without it. */
-static __attribute__((noinline)) s64 write_slow(struct pipe *p, const struct file *f, const u8 *buf, size_t n)
+static __attribute__((noinline)) s64 write_slow(struct pipe *p, const struct file *f, const u8 *buf,
+						size_t n)
 {
 	bool whole = n <= PIPE_BUF;
 	u32 need = whole ? (u32)n : 1;
@@ -251,7 +253,8 @@ static __attribute__((noinline)) s64 write_slow(struct pipe *p, const struct fil
 		}
 		if (room >= need) {
 			size_t left = n - done;
-			size_t put = put_bytes(p, buf + done, left < room ? (u32)left : room, whole, &err);
+			size_t put = put_bytes(p, buf + done, left < room ? (u32)left : room, whole,
+					       &err);
 
 			done += put;
 			tell |= put != 0;
@@ -304,7 +307,7 @@ static s64 pipe_write(struct file *f, const void *buf, size_t n, u64 *pos)
 	mutex_unlock(&p->lock);
 	if (unlikely(err))
 		return err;
-	waitq_wake(&p->readers, 1, 0);
+	waitq_wake_one(&p->readers);
 	return (s64)n;
 }
 
@@ -464,8 +467,8 @@ static int copy_ring(struct pipe *p, u8 **pages)
 				return -ENOMEM;
 			*slot = phys_to_virt(page);
 		}
-		memcpy(*slot + (done & (PAGE_SIZE - 1)), *pipe_slot(p, pos) + (pos & (PAGE_SIZE - 1)),
-		       len);
+		memcpy(*slot + (done & (PAGE_SIZE - 1)),
+		       *pipe_slot(p, pos) + (pos & (PAGE_SIZE - 1)), len);
 	}
 	return 0;
 }
@@ -475,7 +478,7 @@ static int resize(struct pipe *p, u32 size)
 {
 	u32 old_size = p->size;
 	u8 **old = p->pages, **pages;
-	u8 *copy[PIPE_PAGES] = { NULL };
+	u8 *copy[PIPE_PAGES] = {NULL};
 	bool small = size <= PIPE_PAGES * PAGE_SIZE;
 
 	if (pipe_used(p) > size)

@@ -73,8 +73,8 @@ SELFTEST(pipe_basic)
 	/* Full to the last byte, and what a non-blocking writer gets then. */
 	memset(buf, 'x', 65536);
 	EXPECT_EQ(file_write(e[1], buf, 65535), 65535);
-	EXPECT_EQ(file_write(e[1], buf, 2), -EAGAIN);     /* up to PIPE_BUF: all or nothing */
-	EXPECT_EQ(file_write(e[1], buf, 8192), 1);        /* beyond: what fits */
+	EXPECT_EQ(file_write(e[1], buf, 2), -EAGAIN); /* up to PIPE_BUF: all or nothing */
+	EXPECT_EQ(file_write(e[1], buf, 8192), 1);    /* beyond: what fits */
 	EXPECT_EQ(file_write(e[1], buf, 1), -EAGAIN);
 	EXPECT_EQ(file_read(e[0], buf, 65536), 65536);
 	EXPECT_EQ(file_read(e[0], buf, 1), -EAGAIN);
@@ -87,7 +87,7 @@ SELFTEST(pipe_eof)
 	struct file *e[2];
 	u32 counter = 0;
 	u8 buf[16];
-	struct io_job j = { .buf = buf, .n = 16, .counter = &counter };
+	struct io_job j = {.buf = buf, .n = 16, .counter = &counter};
 	struct task *t;
 
 	if (!EXPECT_EQ(pipe_create(e, 0), 0))
@@ -115,7 +115,7 @@ SELFTEST(pipe_epipe)
 	struct file *e[2];
 	u32 counter = 0;
 	u8 *buf = kzalloc(70000);
-	struct io_job j = { .buf = buf, .n = 70000, .counter = &counter, .write = true };
+	struct io_job j = {.buf = buf, .n = 70000, .counter = &counter, .write = true};
 	struct task *t;
 
 	if (!EXPECT(buf) || !EXPECT_EQ(pipe_create(e, 0), 0))
@@ -142,8 +142,8 @@ SELFTEST(pipe_interrupted)
 	struct file *e[2];
 	u32 counter = 0;
 	u8 *buf = kzalloc(70000);
-	struct io_job r = { .buf = buf, .n = 10, .counter = &counter };
-	struct io_job w = { .buf = buf, .n = 70000, .counter = &counter, .write = true };
+	struct io_job r = {.buf = buf, .n = 10, .counter = &counter};
+	struct io_job w = {.buf = buf, .n = 70000, .counter = &counter, .write = true};
 	struct task *t;
 
 	if (!EXPECT(buf) || !EXPECT_EQ(pipe_create(e, 0), 0))
@@ -184,7 +184,7 @@ SELFTEST(pipe_wake_order)
 	if (!EXPECT_EQ(pipe_create(e, 0), 0))
 		return;
 	for (int i = 0; i < 4; i++) {
-		j[i] = (struct io_job){ .f = e[0], .buf = &buf[i], .n = 1, .counter = &counter };
+		j[i] = (struct io_job){.f = e[0], .buf = &buf[i], .n = 1, .counter = &counter};
 		t[i] = start_blocked(&j[i]);
 		if (!t[i])
 			return;
@@ -208,14 +208,14 @@ SELFTEST(pipe_wake_passed_on)
 {
 	struct file *e[2];
 	u32 counter = 0;
-	u8 buf[4] = { 0 };
+	u8 buf[4] = {0};
 	struct io_job j[4];
 	struct task *t[4];
 
 	if (!EXPECT_EQ(pipe_create(e, 0), 0))
 		return;
 	for (int i = 0; i < 4; i++) {
-		j[i] = (struct io_job){ .f = e[0], .buf = &buf[i], .n = 1, .counter = &counter };
+		j[i] = (struct io_job){.f = e[0], .buf = &buf[i], .n = 1, .counter = &counter};
 		t[i] = start_blocked(&j[i]);
 		if (!t[i])
 			return;
@@ -251,8 +251,11 @@ SELFTEST(pipe_writers_of_different_size)
 	EXPECT_EQ(pipe_set_size(e[0], 4096), 4096);
 	EXPECT_EQ(file_write(e[1], buf, 4096), 4096);
 	for (int i = 0; i < 3; i++) {
-		j[i] = (struct io_job){ .f = e[1], .buf = buf, .n = i < 2 ? 4096 : 1,
-					.counter = &counter, .write = true };
+		j[i] = (struct io_job){.f = e[1],
+				       .buf = buf,
+				       .n = i < 2 ? 4096 : 1,
+				       .counter = &counter,
+				       .write = true};
 		t[i] = start_blocked(&j[i]);
 		if (!t[i])
 			return;
@@ -291,11 +294,11 @@ static void fill(u8 *buf, size_t n, u32 seed)
 
 SELFTEST(pipe_resize)
 {
-	static const u32 sizes[] = { 16384, 8192, 1 << 20, 131072, 65536, 8192 };
+	static const u32 sizes[] = {16384, 8192, 1 << 20, 131072, 65536, 8192};
 	struct file *e[2];
 	u32 counter = 0;
 	u8 *in = kmalloc(65536), *out = kmalloc(65536);
-	struct io_job j = { .buf = in, .n = 4096, .counter = &counter, .write = true };
+	struct io_job j = {.buf = in, .n = 4096, .counter = &counter, .write = true};
 	struct task *t;
 
 	if (!EXPECT(in && out) || !EXPECT_EQ(pipe_create(e, O_NONBLOCK), 0))
@@ -334,7 +337,7 @@ SELFTEST(pipe_resize)
 /* All pages come back. */
 SELFTEST(pipe_no_leak)
 {
-	struct mem_stats before = { 0 }, after;
+	struct mem_stats before = {0}, after;
 	u8 *buf = kzalloc(65536);
 
 	if (!EXPECT(buf))
@@ -404,7 +407,8 @@ static void record_writer(void *arg)
 static bool read_full(struct file *f, u8 *buf, size_t n, u32 *seed)
 {
 	for (size_t done = 0; done < n;) {
-		s64 r = file_read(f, buf + done, min(n - done, (size_t)(test_random(seed) % 700 + 1)));
+		s64 r = file_read(f, buf + done,
+				  min(n - done, (size_t)(test_random(seed) % 700 + 1)));
 
 		if (r <= 0)
 			return false;
@@ -418,14 +422,14 @@ static void atomic_records(u32 size)
 	struct file *e[2];
 	struct record_job j[WRITERS];
 	struct task *t[WRITERS];
-	u32 next[WRITERS] = { 0 }, seed = 99, bad = 0;
+	u32 next[WRITERS] = {0}, seed = 99, bad = 0;
 	u8 *buf = kmalloc(4096);
 
 	if (!EXPECT(buf) || !EXPECT_EQ(pipe_create(e, 0), 0))
 		return;
 	EXPECT_EQ(pipe_set_size(e[0], size), size);
 	for (u32 i = 0; i < WRITERS; i++) {
-		j[i] = (struct record_job){ e[1], i, 0 };
+		j[i] = (struct record_job){e[1], i, 0};
 		t[i] = selftest_spawn(record_writer, &j[i], "writer");
 		if (!EXPECT(t[i]))
 			return;
@@ -433,8 +437,8 @@ static void atomic_records(u32 size)
 	for (u32 n = 0; n < WRITERS * RECORDS && !bad; n++) {
 		struct record *r = (struct record *)buf;
 
-		if (!read_full(e[0], buf, sizeof(*r), &seed) || r->len < sizeof(*r) || r->len > 4096 ||
-		    r->writer >= WRITERS || r->seq != next[r->writer] ||
+		if (!read_full(e[0], buf, sizeof(*r), &seed) || r->len < sizeof(*r) ||
+		    r->len > 4096 || r->writer >= WRITERS || r->seq != next[r->writer] ||
 		    !read_full(e[0], buf + sizeof(*r), r->len - sizeof(*r), &seed)) {
 			bad++;
 			break;
@@ -525,8 +529,8 @@ static void many_to_many(u32 size)
 		return;
 	EXPECT_EQ(pipe_set_size(e[0], size), size);
 	for (u32 i = 0; i < 3; i++) {
-		w[i] = (struct stream_job){ .f = e[1], .id = i };
-		r[i] = (struct stream_job){ .f = e[0], .id = i };
+		w[i] = (struct stream_job){.f = e[1], .id = i};
+		r[i] = (struct stream_job){.f = e[0], .id = i};
 		tw[i] = selftest_spawn(stream_writer, &w[i], "writer");
 		tr[i] = selftest_spawn(stream_reader, &r[i], "reader");
 		if (!EXPECT(tw[i] && tr[i]))
@@ -600,7 +604,7 @@ SELFTEST(pipe_byte_order)
 
 	if (!EXPECT(buf) || !EXPECT_EQ(pipe_create(e, 0), 0))
 		return;
-	j = (struct order_job){ e[1], 0 };
+	j = (struct order_job){e[1], 0};
 	t = selftest_spawn(ordered_writer, &j, "writer");
 	if (!EXPECT(t))
 		return;
@@ -649,7 +653,7 @@ static void flaky_reader(void *arg)
 SELFTEST(pipe_interrupted_waiter_passes_wake_on)
 {
 	struct file *e[2];
-	struct flaky k = { 0 };
+	struct flaky k = {0};
 	struct task *t[3];
 	u64 stop = machine_now() + STRESS_NS;
 	u32 seed = 3, sent = 0;

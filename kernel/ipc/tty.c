@@ -17,28 +17,29 @@
 #include "ipc/file.h"
 #include "log.h"
 
-#define IN_SIZE 4096u
+#define IN_SIZE	 4096u
 #define OUT_SIZE 16384u
-#define CHUNK 512u
+#define CHUNK	 512u
 
-#define SIGHUP 1
-#define SIGINT 2
-#define SIGQUIT 3
-#define SIGCONT 18
-#define SIGTSTP 20
-#define SIGTTIN 21
-#define SIGTTOU 22
+#define SIGHUP	 1
+#define SIGINT	 2
+#define SIGQUIT	 3
+#define SIGCONT	 18
+#define SIGTSTP	 20
+#define SIGTTIN	 21
+#define SIGTTOU	 22
 #define SIGWINCH 28
-#define NSIG 64
+#define NSIG	 64
 
 static struct tty {
-	spinlock_t lock;        /* LOCK_TTY: all fields below but the queues. Never taken in interrupts */
-	u32 in_head, in_tail;   /* positions count up for ever; an end-of-file mark takes one place of the ring */
+	spinlock_t lock; /* LOCK_TTY: all fields below but the queues. Never taken in interrupts */
+	u32 in_head,
+		in_tail; /* positions count up for ever; an end-of-file mark takes one place of the ring */
 	u32 out_head, out_tail;
 	struct ktermios termios;
 	struct kwinsize size;
-	u32 sid;                /* session whose controlling terminal this is, 0 = none */
-	u32 pgrp;               /* foreground group, 0 = none */
+	u32 sid;  /* session whose controlling terminal this is, 0 = none */
+	u32 pgrp; /* foreground group, 0 = none */
 	bool server_open;
 	struct waitq in_readers, in_writers;   /* programs wait for input; the server for room */
 	struct waitq out_readers, out_writers; /* the server waits for output; programs for room */
@@ -47,27 +48,39 @@ static struct tty {
 	u8 out[OUT_SIZE];
 } tty = {
 	.lock = SPINLOCK_INIT("tty", LOCK_TTY),
-#define QUEUE(field)                                                                               \
-	.field = { .lock = SPINLOCK_INIT("tty " #field, LOCK_WAITQ),                               \
-		   .waiters = LIST_INIT(tty.field.waiters) }
+#define QUEUE(field)                                                \
+	.field = {.lock = SPINLOCK_INIT("tty " #field, LOCK_WAITQ), \
+		  .waiters = LIST_INIT(tty.field.waiters)}
 	QUEUE(in_readers),
 	QUEUE(in_writers),
 	QUEUE(out_readers),
 	QUEUE(out_writers),
 #undef QUEUE
-	.size = { .rows = 25, .cols = 80 },
-	.termios = {
-		.c_iflag = ICRNL | IXON,
-		.c_oflag = OPOST | ONLCR,
-		.c_cflag = B38400 | CS8 | CREAD | HUPCL,
-		.c_lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
-		.c_cc = {
-			[VINTR] = 'C' & 31, [VQUIT] = '\\' & 31, [VERASE] = 0x7f, [VKILL] = 'U' & 31,
-			[VEOF] = 'D' & 31, [VTIME] = 0, [VMIN] = 1, [VSTART] = 'Q' & 31,
-			[VSTOP] = 'S' & 31, [VSUSP] = 'Z' & 31, [VREPRINT] = 'R' & 31,
-			[VDISCARD] = 'O' & 31, [VWERASE] = 'W' & 31, [VLNEXT] = 'V' & 31,
+	.size = {.rows = 25, .cols = 80},
+	.termios =
+		{
+			.c_iflag = ICRNL | IXON,
+			.c_oflag = OPOST | ONLCR,
+			.c_cflag = B38400 | CS8 | CREAD | HUPCL,
+			.c_lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
+			.c_cc =
+				{
+					[VINTR] = 'C' & 31,
+					[VQUIT] = '\\' & 31,
+					[VERASE] = 0x7f,
+					[VKILL] = 'U' & 31,
+					[VEOF] = 'D' & 31,
+					[VTIME] = 0,
+					[VMIN] = 1,
+					[VSTART] = 'Q' & 31,
+					[VSTOP] = 'S' & 31,
+					[VSUSP] = 'Z' & 31,
+					[VREPRINT] = 'R' & 31,
+					[VDISCARD] = 'O' & 31,
+					[VWERASE] = 'W' & 31,
+					[VLNEXT] = 'V' & 31,
+				},
 		},
-	},
 };
 
 static inline u32 in_used(void)
@@ -100,7 +113,8 @@ static s64 check_read(void)
 	if (current_ignores_or_blocks(SIGTTIN) || current_pgrp_orphaned())
 		return -EIO;
 	signal_send_group(current_pgrp(), SIGTTIN);
-	current_task()->signal_pending = 1; /* another thread may get the signal, but we must not go on */
+	current_task()->signal_pending =
+		1; /* another thread may get the signal, but we must not go on */
 	return -ERESTARTSYS;
 }
 
@@ -713,7 +727,8 @@ static s64 signal_foreground(u64 sig)
 
 	if (!sig || sig > NSIG)
 		return -EINVAL;
-	if ((sig == SIGINT || sig == SIGQUIT || sig == SIGTSTP) && !(tty.termios.c_lflag & NOFLSH)) {
+	if ((sig == SIGINT || sig == SIGQUIT || sig == SIGTSTP) &&
+	    !(tty.termios.c_lflag & NOFLSH)) {
 		flush_input();
 		if (sig != SIGTSTP)
 			flush_output();

@@ -72,7 +72,7 @@ SELFTEST(tty_lines)
 	EXPECT_EQ(file_read(program, &c, 1), -EAGAIN);
 	EXPECT_EQ(type("one\ntwo\nthree"), 13);
 	EXPECT(reads(64, "one\n")); /* one line, though there is more */
-	EXPECT(reads(2, "tw"));     /* a short buffer leaves the rest of the line */
+	EXPECT(reads(2, "tw"));	    /* a short buffer leaves the rest of the line */
 	EXPECT(reads(64, "o\n"));
 	EXPECT(reads(64, "three")); /* sent without a newline: ^D in the middle of a line */
 	/* An end-of-file mark is read once, after what comes before it. */
@@ -108,7 +108,7 @@ static void type_later(void *arg)
 
 SELFTEST(tty_raw)
 {
-	struct type_later w = { "abcd", 20 * NSEC_PER_MSEC };
+	struct type_later w = {"abcd", 20 * NSEC_PER_MSEC};
 	struct task *t;
 	u64 begin;
 	u32 avail = 0;
@@ -139,7 +139,7 @@ SELFTEST(tty_raw)
 	begin = machine_now();
 	EXPECT(reads(64, ""));
 	EXPECT(machine_now() - begin >= 100 * NSEC_PER_MSEC);
-	w = (struct type_later){ "z", 10 * NSEC_PER_MSEC };
+	w = (struct type_later){"z", 10 * NSEC_PER_MSEC};
 	t = selftest_spawn(type_later, &w, "typist");
 	if (!EXPECT(t))
 		return;
@@ -174,8 +174,8 @@ static void write_much(void *arg)
 
 SELFTEST(tty_output)
 {
-	struct out_job j = { 100000, 0 };
-	struct pollfd fd = { .fd = 0, .events = POLLIN };
+	struct out_job j = {100000, 0};
+	struct pollfd fd = {.fd = 0, .events = POLLIN};
 	struct task *t;
 	u8 *buf = kmalloc(1000);
 	u32 total = 0, bad = 0;
@@ -189,7 +189,8 @@ SELFTEST(tty_output)
 	t = selftest_spawn(write_much, &j, "program");
 	if (!EXPECT(t))
 		return;
-	while (total < j.size && poll_files(&fd, &server, 1, machine_now() + 5 * NSEC_PER_SEC) == 1) {
+	while (total < j.size &&
+	       poll_files(&fd, &server, 1, machine_now() + 5 * NSEC_PER_SEC) == 1) {
 		s64 n = file_read(server, buf, 999);
 
 		for (s64 i = 0; i < n; i++, total++)
@@ -222,7 +223,7 @@ SELFTEST(tty_requests)
 	if (!start())
 		return;
 	EXPECT_EQ(file_ioctl(program, TIOCGWINSZ, &old), 0);
-	size = (struct kwinsize){ 50, 132, 0, 0 };
+	size = (struct kwinsize){50, 132, 0, 0};
 	EXPECT_EQ(file_ioctl(server, TIOCSWINSZ, &size), 0);
 	memset(&size, 0, sizeof(size));
 	EXPECT_EQ(file_ioctl(program, TIOCGWINSZ, &size), 0);

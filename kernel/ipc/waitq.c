@@ -28,25 +28,6 @@ void waitq_init(struct waitq *q)
 	list_init(&q->waiters);
 }
 
-void waitq_prepare(struct waitq *q, struct waiter *w, u32 state, bool exclusive)
-{
-	struct task *me = current_task();
-	struct list *after;
-
-	w->task = me;
-	w->notify = NULL;
-	w->exclusive = exclusive;
-	w->woken = false;
-	irq_disable(); /* a task context with interrupts on: no flags to save */
-	spin_lock_raw(&q->lock);
-	/* Exclusive waiters stand behind all others, so that a waker can stop after the first nr of them. */
-	after = exclusive ? q->waiters.prev : &q->waiters;
-	list_add(&w->link, after);
-	set_current_state(state); /* the full barrier before the caller's look at its condition */
-	spin_unlock_raw(&q->lock);
-	irq_enable();
-}
-
 /*
  * Take @w off its queue as its waker. The waiter may be running already and looks at link.next without the lock
  * (waitq_finish): the last store tells it that nobody will touch @w, which lies on its stack, any more.
@@ -65,7 +46,7 @@ static __attribute__((noinline)) unsigned wake_many(struct waitq *q, unsigned nr
 	unsigned woken = 0;
 	struct waiter *w, *tmp;
 
-	list_for_each_safe(w, tmp, &q->waiters, link) {
+	list_for_each_safe (w, tmp, &q->waiters, link) {
 		bool exclusive = w->exclusive;
 
 		if (w->notify) {
@@ -85,17 +66,29 @@ static __attribute__((noinline)) unsigned wake_many(struct waitq *q, unsigned nr
 	return woken;
 }
 
+/* Mostly one task waits, or the first of several exclusive ones is meant. */
+void waitq_wake_one_slow(struct waitq *q)
+{
+	struct waiter *w;
+
+	irq_disable();
+	spin_lock_raw(&q->lock);
+	w = list_first(&q->waiters, struct waiter, link);
+	if (likely(&w->link != &q->waiters && w->exclusive &&
+		   task_wake_irqoff(w->task, TASK_NORMAL, 0)))
+		take_off(w);
+	else
+		wake_many(q, 1, 0);
+	spin_unlock_raw(&q->lock);
+	irq_enable();
+	preempt_point();
+}
+
 unsigned waitq_wake_slow(struct waitq *q, unsigned nr, unsigned flags)
 {
 	u64 irq = spin_lock_irqsave(&q->lock);
-	struct waiter *w = list_first(&q->waiters, struct waiter, link);
-	unsigned woken = 1;
+	unsigned woken = wake_many(q, nr, flags);
 
-	/* Mostly one task waits, or the first of several exclusive ones is meant. */
-	if (likely(nr == 1 && &w->link != &q->waiters && w->exclusive && task_wake(w->task, TASK_NORMAL, flags)))
-		take_off(w);
-	else
-		woken = wake_many(q, nr, flags);
 	spin_unlock_irqrestore(&q->lock, irq);
 	if (irq & RFLAGS_IF)
 		preempt_point();
@@ -116,7 +109,8 @@ void waitq_add_notify(struct waitq *q, struct waiter *w)
 {
 	u64 flags = spin_lock_irqsave(&q->lock);
 
-	w->exclusive = false; /* also what keeps the fast path of a wake-up away from notify waiters */
+	w->exclusive =
+		false; /* also what keeps the fast path of a wake-up away from notify waiters */
 	w->woken = false;
 	list_add(&w->link, &q->waiters);
 	/* The unlock below is no full barrier; the caller reads its condition next. */
@@ -160,7 +154,9 @@ bool sleep_until(u64 when, u32 state)
 	s.task = current_task();
 	s.fired = false;
 	timer_init(&s.timer, sleeper_fire);
-	timer_start(&s.timer, when); /* fires at once if @when has passed; schedule() then finds us runnable */
+	timer_start(
+		&s.timer,
+		when); /* fires at once if @when has passed; schedule() then finds us runnable */
 	schedule();
 	/* Also after it fired: sleeper_fire() may still be in task_wake() on another CPU, and @s is about to go. */
 	timer_cancel(&s.timer);

@@ -23,17 +23,36 @@ struct waitq {
 };
 
 struct waiter {
-	struct list link;  /* on waitq.waiters, under its lock; empty once woken (exclusive) or finished */
+	struct list
+		link; /* on waitq.waiters, under its lock; empty once woken (exclusive) or finished */
 	struct task *task;
-	void (*notify)(struct waiter *w); /* if not NULL: called under the queue's lock instead of waking task (poll) */
-	bool exclusive;    /* wake one at a time; queued at the tail */
-	bool woken;        /* taken off by a waker: it owns the wake-up and must use it or pass it on */
+	void (*notify)(
+		struct waiter *
+			w); /* if not NULL: called under the queue's lock instead of waking task (poll) */
+	bool exclusive; /* wake one at a time; queued at the tail */
+	bool woken; /* taken off by a waker: it owns the wake-up and must use it or pass it on */
 };
 
 void waitq_init(struct waitq *q);
 
-/** waitq_prepare() - put current on @q with task state @state. Context: task. */
-void waitq_prepare(struct waitq *q, struct waiter *w, u32 state, bool exclusive);
+/** waitq_prepare() - put current on @q with task state @state. Context: task, interrupts on. */
+static inline void waitq_prepare(struct waitq *q, struct waiter *w, u32 state, bool exclusive)
+{
+	w->task = current_task();
+	w->notify = NULL;
+	w->exclusive = exclusive;
+	w->woken = false;
+	irq_disable(); /* a task context with interrupts on: no flags to save */
+	spin_lock_raw(&q->lock);
+	/* Exclusive waiters stand behind all others, so that a waker can stop after the first nr of them. */
+	if (exclusive)
+		list_add_tail(&w->link, &q->waiters);
+	else
+		list_add(&w->link, &q->waiters);
+	set_current_state(state); /* the full barrier before the caller's look at its condition */
+	spin_unlock_raw(&q->lock);
+	irq_enable();
+}
 
 /** waitq_leave() - out of line part of waitq_finish(): the waiter seems to be still queued. */
 bool waitq_leave(struct waitq *q, struct waiter *w);
@@ -70,6 +89,16 @@ static inline unsigned waitq_wake(struct waitq *q, unsigned nr, unsigned flags)
 	return waitq_wake_slow(q, nr, flags);
 }
 
+/** waitq_wake_one_slow() - waitq_wake_one() when somebody seems to wait. */
+void waitq_wake_one_slow(struct waitq *q);
+
+/** waitq_wake_one() - waitq_wake(@q, 1, 0) of a task with interrupts on, after an atomic operation that is a full barrier (mutex_unlock()). */
+static inline void waitq_wake_one(struct waitq *q)
+{
+	if (unlikely(READ_ONCE(q->waiters.next) != &q->waiters))
+		waitq_wake_one_slow(q);
+}
+
 /** waitq_add_notify() - put a poll waiter (w->notify set) on @q without touching the task state. waitq_finish() style removal: waitq_remove(). */
 void waitq_add_notify(struct waitq *q, struct waiter *w);
 void waitq_remove(struct waitq *q, struct waiter *w);
@@ -102,7 +131,7 @@ void mutex_debug_lock(struct mutex *m);
 void mutex_debug_locked(struct mutex *m);
 void mutex_debug_unlock(struct mutex *m);
 #else
-#define mutex_debug_lock(m) ((void)0)
+#define mutex_debug_lock(m)   ((void)0)
 #define mutex_debug_locked(m) ((void)0)
 #define mutex_debug_unlock(m) ((void)0)
 #endif

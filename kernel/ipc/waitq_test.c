@@ -4,7 +4,7 @@
  */
 #include "ipc/ipc_test.h"
 
-#define ROUNDS 20000
+#define ROUNDS	 20000
 #define PATIENCE (2 * NSEC_PER_SEC)
 
 struct sleeper_job {
@@ -35,7 +35,7 @@ SELFTEST(waitq_exclusive_one_at_a_time)
 
 	waitq_init(&q);
 	for (int i = 0; i < 4; i++) {
-		j[i] = (struct sleeper_job){ .q = &q, .exclusive = i != 3, .counter = &counter };
+		j[i] = (struct sleeper_job){.q = &q, .exclusive = i != 3, .counter = &counter};
 		t[i] = selftest_spawn(sleeper, &j[i], "sleeper");
 		if (!EXPECT(t[i]) || !EXPECT(test_until(test_asleep(t[i]))))
 			return;
@@ -93,6 +93,7 @@ static void play(void *arg)
 	struct pingpong *p = pl->p;
 	u32 seed = pl->me + 1;
 
+	test_pin(pl->me);
 	for (u32 i = 0; i < ROUNDS && !p->lost; i++) {
 		struct waiter w;
 
@@ -115,20 +116,19 @@ static void play(void *arg)
 			waitq_wake(&p->q[!pl->me], 1, 0);
 			return;
 		}
-		/* Vary where waiter and waker meet. */
-		for (u32 spin = test_random(&seed) % 64; spin; spin--)
-			barrier();
+		if (i & 1)
+			test_spin(&seed);
 		p->turn = !pl->me;
 		waitq_wake(&p->q[!pl->me], 1, test_random(&seed) & WAKE_SYNC);
-		for (u32 spin = test_random(&seed) % 4096; i & 2 && spin; spin--)
-			barrier();
+		if (i & 2)
+			test_spin(&seed);
 	}
 }
 
 SELFTEST(waitq_no_lost_wakeup)
 {
-	struct pingpong p = { .turn = 0, .end = machine_now() + STRESS_NS };
-	struct player pl[2] = { { &p, 0 }, { &p, 1 } };
+	struct pingpong p = {.turn = 0, .end = machine_now() + STRESS_NS};
+	struct player pl[2] = {{&p, 0}, {&p, 1}};
 	struct task *t[2];
 
 	waitq_init(&p.q[0]);
@@ -209,7 +209,7 @@ SELFTEST(mutex_exclusion)
 
 	mutex_init(&m);
 	for (int i = 0; i < 5; i++) {
-		j[i] = (struct mutex_job){ &m, &count, &inside, 12000, 0, i & 1 };
+		j[i] = (struct mutex_job){&m, &count, &inside, 12000, 0, i & 1};
 		t[i] = selftest_spawn(contend, &j[i], "contender");
 		if (!EXPECT(t[i]))
 			return;
@@ -246,7 +246,7 @@ static void lock_once(void *arg)
 SELFTEST(mutex_interrupted)
 {
 	struct mutex m;
-	struct lock_job a = { &m, 1 }, b = { &m, 1 };
+	struct lock_job a = {&m, 1}, b = {&m, 1};
 	struct task *ta, *tb;
 
 	mutex_init(&m);

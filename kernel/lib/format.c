@@ -71,7 +71,7 @@ static void put_string(struct out *o, const struct spec *s, const char *str)
 
 static const char *parse_spec(const char *f, struct spec *s, va_list *ap)
 {
-	*s = (struct spec){ .precision = -1 };
+	*s = (struct spec){.precision = -1};
 	for (;; f++) {
 		if (*f == '-')
 			s->left = true;
@@ -106,7 +106,7 @@ static const char *parse_spec(const char *f, struct spec *s, va_list *ap)
 
 int kvsnprintf(char *buf, size_t size, const char *f, va_list args)
 {
-	struct out o = { buf, size, 0 };
+	struct out o = {buf, size, 0};
 	va_list ap;
 
 	va_copy(ap, args);

@@ -123,7 +123,8 @@ bool str_copy(char *dst, const char *src, size_t size)
 
 bool glob_match(const char *pattern, const char *s)
 {
-	const char *star = NULL, *from = NULL; /* the last '*' met, and where its run may still grow */
+	const char *star = NULL,
+		   *from = NULL; /* the last '*' met, and where its run may still grow */
 
 	while (*s) {
 		if (*pattern == '*') {

@@ -7,7 +7,8 @@
 #include "lib/errno.h"
 #include "lib/string.h"
 
-static void set_attr(struct task *t, int nice, unsigned class, unsigned rt_priority, bool keep_class)
+static void set_attr(struct task *t, int nice, unsigned class, unsigned rt_priority,
+		     bool keep_class)
 {
 	u64 irq = irq_save();
 	struct runq *rq = task_rq_lock(t);
@@ -119,7 +120,8 @@ u64 sched_switch_hash(u64 *nr_switches)
 	u64 hash = 0, n = 0;
 	unsigned cpu;
 
-	for_each_cpu_in(cpu, &sched_online) {
+	for_each_cpu_in(cpu, &sched_online)
+	{
 		struct runq *rq = machine_runq(cpu);
 
 		n += rq->nr_switches;
@@ -139,8 +141,8 @@ void sched_dump(void (*print)(const char *fmt, ...))
 
 		if (!curr)
 			continue;
-		print("cpu %u%s: running %u (%s)%s, prio %d, queued %u, switches %llu, tick %s\n", cpu,
-		      sched_online_cpu(cpu) ? "" : " (offline)", curr->id, curr->comm,
+		print("cpu %u%s: running %u (%s)%s, prio %d, queued %u, switches %llu, tick %s\n",
+		      cpu, sched_online_cpu(cpu) ? "" : " (offline)", curr->id, curr->comm,
 		      curr == rq->idle ? " = idle" : "", curr->prio, rq->nr_running,
 		      (unsigned long long)rq->nr_switches, rq->tick_on ? "on" : "off");
 		if (sched_policy->dump)

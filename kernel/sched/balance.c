@@ -43,7 +43,8 @@ static struct runq *find_busiest(struct runq *rq, bool idle, int *imbalance)
 	int my = (int)own_load(rq, idle), max_load = 1;
 	unsigned cpu;
 
-	for_each_cpu_in(cpu, &sched_online) {
+	for_each_cpu_in(cpu, &sched_online)
+	{
 		struct runq *other = machine_runq(cpu);
 		u32 length = READ_ONCE(other->nr_running);
 		u32 load = idle ? length : min(length, rq->prev_load[cpu]);

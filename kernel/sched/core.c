@@ -133,7 +133,7 @@ static __attribute__((noinline)) struct task *pick_global(struct runq *rq, struc
  * Choose and switch. The queue is locked and its clock is up to date, interrupts are off, the preemption count is 1.
  * Returns with the lock released and interrupts on, possibly much later and on another CPU.
  */
-static inline void pick_and_switch(struct runq *rq, struct task *prev, unsigned how)
+static inline __attribute__((always_inline)) void pick_and_switch(struct runq *rq, struct task *prev, unsigned how)
 {
 	const struct sched_policy *pol = sched_policy;
 	u64 now = rq->clock, wait;
@@ -191,7 +191,7 @@ static inline void pick_and_switch(struct runq *rq, struct task *prev, unsigned 
 }
 
 /* The way into a switch: interrupts off, count 1. */
-static inline void schedule_locked(unsigned how)
+static inline __attribute__((always_inline)) void schedule_locked(unsigned how)
 {
 	struct runq *rq = machine_this_runq();
 
@@ -210,19 +210,26 @@ void schedule(void)
 	} while (unlikely(need_resched()));
 }
 
+/* Interrupts off, count 1 already. */
+static __attribute__((noinline)) void schedule_preempted(void)
+{
+	schedule_locked(PUT_PREEMPTED);
+}
+
 void sched_preempt_now(void)
 {
 	do {
 		irq_disable();
 		preempt_disable();
-		schedule_locked(PUT_PREEMPTED);
+		schedule_preempted();
 		preempt_enable_no_resched();
 	} while (unlikely(need_resched()));
 }
 
 void preempt_check(void)
 {
-	if (!sched_preempt_full || !sched_running || preempt_count() || !irqs_enabled() || in_interrupt())
+	if (!sched_preempt_full || !sched_running || preempt_count() || !irqs_enabled() ||
+	    in_interrupt())
 		return;
 	sched_preempt_now();
 }
@@ -240,7 +247,7 @@ void sched_irq_exit(void)
 	 */
 	do {
 		preempt_disable();
-		schedule_locked(PUT_PREEMPTED);
+		schedule_preempted();
 		irq_disable();
 		preempt_enable_no_resched();
 	} while (need_resched());
@@ -303,42 +310,60 @@ static __attribute__((noinline)) struct runq *wake_place(struct runq *rq, struct
 	return task_rq_lock(p);
 }
 
-bool task_wake(struct task *p, u32 states, unsigned flags)
+/* Make sleeping @p, whose queue is locked, runnable there, and unlock. */
+static inline __attribute__((always_inline)) void wake_here(struct runq *rq, struct task *p, u32 enq)
 {
-	u64 irq = irq_save();
-	struct runq *rq = task_rq_lock(p), *to;
-	u32 left = p->state, enq;
-	bool woken = false;
-
-	if (!(left & states))
-		goto out;
-	if (p->on_rq != ON_RQ_NONE) {
-		/* Running, preempted on its way to sleep, or changing its CPU: it never slept. */
-		p->state = TASK_RUNNING;
-		woken = true;
-		goto out;
-	}
-	enq = ENQ_WAKEUP | left << ENQ_STATE_SHIFT;
-	if (flags & WAKE_SYNC)
-		enq |= ENQ_SYNC;
-	if (in_interrupt())
-		enq |= ENQ_IRQ;
-	if (unlikely((enq & sched_policy->select_flags) | p->migrate_request)) {
-		to = wake_place(rq, p, enq);
-		if (to != rq) {
-			rq = to;
-			if (!(p->state & states) || p->on_rq != ON_RQ_NONE)
-				goto out; /* somebody else woke it while no lock was held */
-		}
-	}
 	rq_clock_update(rq, machine_now());
 	p->wait_start = rq->clock;
 	p->state = TASK_RUNNING;
 	rq->waker = current_task();
 	runq_activate(rq, p, enq);
-	woken = true;
-out:
 	spin_unlock_raw(rq->lock);
+}
+
+/* The same where the policy may choose another CPU. Return: whether it was we who woke it. */
+static __attribute__((noinline)) bool wake_elsewhere(struct runq *rq, struct task *p, u32 states, u32 enq)
+{
+	struct runq *to = wake_place(rq, p, enq);
+
+	if (to != rq && (!(p->state & states) || p->on_rq != ON_RQ_NONE)) {
+		spin_unlock_raw(to->lock); /* somebody else woke it while no lock was held */
+		return false;
+	}
+	wake_here(to, p, enq);
+	return true;
+}
+
+bool task_wake_irqoff(struct task *p, u32 states, unsigned flags)
+{
+	struct runq *rq = task_rq_lock(p);
+	u32 left = p->state, enq;
+
+	if (unlikely(!(left & states))) {
+		spin_unlock_raw(rq->lock);
+		return false;
+	}
+	if (unlikely(p->on_rq != ON_RQ_NONE)) {
+		/* Running, preempted on its way to sleep, or changing its CPU: it never slept. */
+		p->state = TASK_RUNNING;
+		spin_unlock_raw(rq->lock);
+		return true;
+	}
+	_Static_assert(WAKE_SYNC == ENQ_SYNC, "a wake-up's flags are the policy's");
+	enq = ENQ_WAKEUP | (flags & WAKE_SYNC) | left << ENQ_STATE_SHIFT;
+	if (in_interrupt())
+		enq |= ENQ_IRQ;
+	if (unlikely((enq & sched_policy->select_flags) | p->migrate_request))
+		return wake_elsewhere(rq, p, states, enq);
+	wake_here(rq, p, enq);
+	return true;
+}
+
+bool task_wake(struct task *p, u32 states, unsigned flags)
+{
+	u64 irq = irq_save();
+	bool woken = task_wake_irqoff(p, states, flags);
+
 	irq_restore(irq);
 	return woken;
 }

@@ -12,7 +12,7 @@
 
 enum sched_idle_mode sched_idle_mode = IDLE_HALT;
 
-#define NOBODY (~0u)
+#define NOBODY	  (~0u)
 #define NOP_TURNS 16 /* nop blocks (of 480 instructions) between two pauses */
 
 /* CPUs whose current task is the idle task. Atomic. */
@@ -48,7 +48,8 @@ static void tick_start(struct runq *rq)
 {
 	machine_tick(true);
 	rq->tick_on = true;
-	__atomic_fetch_and(&tickless.bits[rq->cpu / 64], ~(1ull << (rq->cpu % 64)), __ATOMIC_SEQ_CST);
+	__atomic_fetch_and(&tickless.bits[rq->cpu / 64], ~(1ull << (rq->cpu % 64)),
+			   __ATOMIC_SEQ_CST);
 	__atomic_fetch_sub(&nr_tickless, 1, __ATOMIC_RELAXED);
 }
 
@@ -119,10 +120,12 @@ static bool last_idler(struct runq *rq)
 {
 	u32 nobody = NOBODY;
 
-	if (__atomic_load_n(&nr_idle, __ATOMIC_SEQ_CST) != __atomic_load_n(&nr_started, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&nr_idle, __ATOMIC_SEQ_CST) !=
+	    __atomic_load_n(&nr_started, __ATOMIC_RELAXED))
 		return false;
-	return nop_cpu == rq->cpu || __atomic_compare_exchange_n(&nop_cpu, &nobody, rq->cpu, false,
-								  __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return nop_cpu == rq->cpu ||
+	       __atomic_compare_exchange_n(&nop_cpu, &nobody, rq->cpu, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_SEQ_CST);
 }
 
 void idle_wait(struct runq *rq)
@@ -144,7 +147,8 @@ void idle_wait(struct runq *rq)
 		 * its turn used up before it begins, and one that has an interrupt to take never takes it: end a turn by
 		 * ourselves now and then.
 		 */
-		for (unsigned turn = 1; !need_resched() && READ_ONCE(nr_idle) == READ_ONCE(nr_started); turn++) {
+		for (unsigned turn = 1;
+		     !need_resched() && READ_ONCE(nr_idle) == READ_ONCE(nr_started); turn++) {
 			machine_idle_nops();
 			if (turn % NOP_TURNS == 0)
 				cpu_relax();
@@ -172,7 +176,8 @@ void sched_cpu_start(void)
 	machine_tick(true);
 	rq->tick_on = true;
 	idle_switch_in(rq);
-	__atomic_fetch_or(&sched_online.bits[rq->cpu / 64], 1ull << (rq->cpu % 64), __ATOMIC_SEQ_CST);
+	__atomic_fetch_or(&sched_online.bits[rq->cpu / 64], 1ull << (rq->cpu % 64),
+			  __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&nr_started, 1, __ATOMIC_SEQ_CST);
 	spin_unlock_raw(rq->lock);
 	if (rq->cpu == 0)
@@ -196,6 +201,7 @@ void sched_idle_loop(void)
 		if (need_resched())
 			schedule();
 		else
-			idle_wait(rq); /* interrupts stay off from the look to the halt: a wake-up between them is not lost */
+			idle_wait(
+				rq); /* interrupts stay off from the look to the halt: a wake-up between them is not lost */
 	}
 }

@@ -15,7 +15,7 @@
 
 /* runq.after_switch */
 #define AFTER_MIGRATE 1 /* the task that was switched out must be sent to another CPU */
-#define AFTER_DEAD 2    /* the task that was switched out is dead */
+#define AFTER_DEAD    2 /* the task that was switched out is dead */
 
 extern u64 sched_tick_ns; /* length of a tick */
 /* Queues with two or more tasks: work that another CPU could take. Atomic; a hint. */
@@ -170,17 +170,17 @@ unsigned migrate_pick_cpu(const struct task *p);
  * as lessons; docs/scheduling-core.md tells the story. All fields are for tests only.
  */
 enum migrate_order {
-	MIGRATE_INBOUND,        /* ours */
-	MIGRATE_J2,             /* IPI, then state, then schedule(): the race */
+	MIGRATE_INBOUND, /* ours */
+	MIGRATE_J2,	 /* IPI, then state, then schedule(): the race */
 	MIGRATE_J2_STATE_FIRST, /* the fix of 25 January 2002: state first. Safe only while the kernel is not preempted */
 };
 struct migrate_test {
 	enum migrate_order order;
 	void (*window)(void); /* called by the moving task in the window before it schedules */
-	u64 spin_limit;       /* turns that the -J2 handler waits for the task to be inactive; then it is a dead end */
-	u32 trips;            /* times a task was found on one queue while naming another */
-	u32 dead_ends;        /* times the handler gave up waiting */
-	u32 handled;          /* -J2 hand-overs that the handler has finished, one way or the other */
+	u64 spin_limit; /* turns that the -J2 handler waits for the task to be inactive; then it is a dead end */
+	u32 trips;     /* times a task was found on one queue while naming another */
+	u32 dead_ends; /* times the handler gave up waiting */
+	u32 handled;   /* -J2 hand-overs that the handler has finished, one way or the other */
 };
 extern struct migrate_test migrate_test;
 

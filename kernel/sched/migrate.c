@@ -20,7 +20,8 @@ unsigned migrate_pick_cpu(const struct task *p)
 	unsigned best = MAX_CPUS, cpu;
 	u32 best_load = ~0u;
 
-	for_each_cpu_in(cpu, &p->affinity) {
+	for_each_cpu_in(cpu, &p->affinity)
+	{
 		u32 load;
 
 		if (cpu >= machine_cpus_present())
@@ -101,7 +102,7 @@ void sched_migrate_ipi(void)
 	list_splice_tail_init(&rq->inbound, &arrived);
 	spin_unlock_raw(&rq->inbound_lock);
 	rq_clock_update(rq, machine_now());
-	list_for_each_safe(p, tmp, &arrived, inbound) {
+	list_for_each_safe (p, tmp, &arrived, inbound) {
 		list_del_init(&p->inbound);
 		if (likely(cpumask_test(&p->affinity, rq->cpu)))
 			arrive(rq, p);
@@ -180,7 +181,8 @@ again:
 		irq_restore(irq);
 		return 0;
 	} else {
-		task_set_cpu(t, migrate_pick_cpu(t)); /* asleep or new: the next wake-up finds it there */
+		task_set_cpu(t, migrate_pick_cpu(
+					t)); /* asleep or new: the next wake-up finds it there */
 	}
 	spin_unlock_raw(rq->lock);
 	irq_restore(irq);
@@ -209,7 +211,8 @@ static void j2_send(struct task *p, unsigned cpu)
 {
 	u32 free = 0;
 
-	while (!__atomic_compare_exchange_n(&j2_slot.locked, &free, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+	while (!__atomic_compare_exchange_n(&j2_slot.locked, &free, 1, false, __ATOMIC_ACQUIRE,
+					    __ATOMIC_RELAXED)) {
 		free = 0;
 		cpu_relax();
 	}

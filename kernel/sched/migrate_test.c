@@ -8,15 +8,14 @@
 #include "lib/string.h"
 #include "selftest/selftest.h"
 
-#define MOVERS_MAX 16
+#define MOVERS_MAX  16
 #define MOVES_TOTAL 20000
 
 static unsigned online_cpus(void)
 {
 	unsigned cpu, n = 0;
 
-	for_each_cpu_in(cpu, &sched_online)
-		n++;
+	for_each_cpu_in(cpu, &sched_online) n++;
 	return n;
 }
 
@@ -49,7 +48,8 @@ static bool allowed_here(void)
 	struct task *me = current_task();
 	u64 irq = irq_save();
 	struct runq *rq = task_rq_lock(me);
-	bool ok = rq->cpu == cpu_index() && (cpumask_test(&me->affinity, rq->cpu) || me->migrate_request);
+	bool ok = rq->cpu == cpu_index() &&
+		  (cpumask_test(&me->affinity, rq->cpu) || me->migrate_request);
 
 	spin_unlock_raw(rq->lock);
 	irq_restore(irq);
@@ -126,7 +126,8 @@ SELFTEST(migrate_random_moves)
 		EXPECT_EQ(movers[i].wrong_cpu, 0);
 		EXPECT_EQ(movers[i].wrong_queue, 0);
 	}
-	selftest_note("%u moves by themselves, %llu by others", n * (MOVES_TOTAL / n), (unsigned long long)pushed);
+	selftest_note("%u moves by themselves, %llu by others", n * (MOVES_TOTAL / n),
+		      (unsigned long long)pushed);
 }
 
 /* ------------------------------------------------------- the -J2 orders */
@@ -139,8 +140,8 @@ static bool j2_full;
 
 static bool j2_over(u64 since)
 {
-	return __atomic_load_n(&migrate_test.handled, __ATOMIC_ACQUIRE) != j2_handled_before || j2_stop ||
-	       machine_now() - since > NSEC_PER_SEC;
+	return __atomic_load_n(&migrate_test.handled, __ATOMIC_ACQUIRE) != j2_handled_before ||
+	       j2_stop || machine_now() - since > NSEC_PER_SEC;
 }
 
 /*
@@ -208,7 +209,8 @@ static void j2_helper_fn(void *arg)
 	if (j2_full) {
 		start = machine_now();
 		/* With our order nobody counts; the mover is gone or not, so a moment is enough. */
-		while (!j2_over(start) && (migrate_test.order != MIGRATE_INBOUND || machine_now() - start < NSEC_PER_MSEC))
+		while (!j2_over(start) && (migrate_test.order != MIGRATE_INBOUND ||
+					   machine_now() - start < NSEC_PER_MSEC))
 			spin_a_while();
 		return;
 	}

@@ -42,28 +42,28 @@
  * enqueue() flags: why the task comes. The state it left (TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, TASK_STOPPED) is
  * ENQ_STATE(flags) of a wake-up; the waker is rq->waker.
  */
-#define ENQ_WAKEUP 0x01   /* it slept */
-#define ENQ_NEW 0x02      /* its first time */
-#define ENQ_FORK 0x04     /* with ENQ_NEW: rq->waker is its parent and runs on this queue */
-#define ENQ_MIGRATED 0x08 /* affinity brought it here from another queue */
-#define ENQ_PULLED 0x10   /* the balancer brought it here from another queue */
-#define ENQ_SYNC 0x20     /* with ENQ_WAKEUP: the waker is about to sleep */
-#define ENQ_IRQ 0x40      /* with ENQ_WAKEUP: woken by an interrupt handler */
-#define ENQ_REQUEUE 0x80  /* policy change: it was runnable under the former policy */
-#define ENQ_STATE_SHIFT 16
+#define ENQ_WAKEUP	 0x01 /* it slept */
+#define ENQ_NEW		 0x02 /* its first time */
+#define ENQ_FORK	 0x04 /* with ENQ_NEW: rq->waker is its parent and runs on this queue */
+#define ENQ_MIGRATED	 0x08 /* affinity brought it here from another queue */
+#define ENQ_PULLED	 0x10 /* the balancer brought it here from another queue */
+#define ENQ_SYNC	 0x20 /* with ENQ_WAKEUP: the waker is about to sleep */
+#define ENQ_IRQ		 0x40 /* with ENQ_WAKEUP: woken by an interrupt handler */
+#define ENQ_REQUEUE	 0x80 /* policy change: it was runnable under the former policy */
+#define ENQ_STATE_SHIFT	 16
 #define ENQ_STATE(flags) ((flags) >> ENQ_STATE_SHIFT)
 
 /* dequeue() flags: why it goes. */
-#define DEQ_SLEEP 0x01    /* it is the running task and goes to sleep */
-#define DEQ_DEAD 0x02     /* with DEQ_SLEEP: for good */
+#define DEQ_SLEEP    0x01 /* it is the running task and goes to sleep */
+#define DEQ_DEAD     0x02 /* with DEQ_SLEEP: for good */
 #define DEQ_MIGRATED 0x04 /* an affinity change moves it to another queue */
-#define DEQ_PULLED 0x08   /* the balancer of another CPU takes it */
+#define DEQ_PULLED   0x08 /* the balancer of another CPU takes it */
 
 /* put_prev(): how the running task stopped running. */
-#define PUT_RESCHED 0   /* somebody asked for a reschedule and it came into schedule() */
+#define PUT_RESCHED   0 /* somebody asked for a reschedule and it came into schedule() */
 #define PUT_PREEMPTED 1 /* interrupted in the middle of kernel code */
-#define PUT_YIELDED 2   /* sched_yield(2); yield() was called just before */
-#define PUT_SLEEP 3     /* it slept or died; dequeue() was called just before */
+#define PUT_YIELDED   2 /* sched_yield(2); yield() was called just before */
+#define PUT_SLEEP     3 /* it slept or died; dequeue() was called just before */
 
 /**
  * struct runq - one CPU's run queue.
@@ -72,34 +72,35 @@
  * (s) written under (rq), read by anybody without lock as a hint.
  */
 struct runq {
-	spinlock_t *lock; /* (c) protects this queue: &own_lock, or the lock of CPU 0's queue if the queue is global */
+	spinlock_t *
+		lock; /* (c) protects this queue: &own_lock, or the lock of CPU 0's queue if the queue is global */
 	struct task *curr; /* (s) the running task */
 	struct task *idle; /* (c) */
-	void *policy;      /* (c) the policy's area of this CPU, zeroed before init_cpu() */
-	u32 nr_running;    /* (s) */
-	u32 cpu;           /* (c) */
-	u32 after_switch;  /* (rq) AFTER_*: work that waits for the switched-out task to be off its stack */
+	void *policy;	   /* (c) the policy's area of this CPU, zeroed before init_cpu() */
+	u32 nr_running;	   /* (s) */
+	u32 cpu;	   /* (c) */
+	u32 after_switch; /* (rq) AFTER_*: work that waits for the switched-out task to be off its stack */
 	u32 histories_stale; /* (rq) the CPU was idle: prev_load[] is out of date */
-	u64 clock;         /* (rq) ns at the last update */
-	u64 jiffies;       /* (rq) clock / tick length */
-	u64 jiffies_end;   /* (rq) ns at which jiffies is out of date */
-	u64 billed;        /* (rq) jiffies up to which ticks were given to curr */
-	struct task *waker; /* (rq) valid during enqueue() */
+	u64 clock;	     /* (rq) ns at the last update */
+	u64 jiffies;	     /* (rq) clock / tick length */
+	u64 jiffies_end;     /* (rq) ns at which jiffies is out of date */
+	u64 billed;	     /* (rq) jiffies up to which ticks were given to curr */
+	struct task *waker;  /* (rq) valid during enqueue() */
 
 	/* Figures. */
-	u64 nr_switches;   /* (s) */
-	u64 hash;          /* (rq) over (next task, time) of all its switches */
-	u64 ticks, late_ticks; /* (cpu) */
-	u64 migrations_in; /* (rq) */
+	u64 nr_switches;		/* (s) */
+	u64 hash;			/* (rq) over (next task, time) of all its switches */
+	u64 ticks, late_ticks;		/* (cpu) */
+	u64 migrations_in;		/* (rq) */
 	u64 resched_ipis, migrate_ipis; /* (cpu) */
 	u64 idle_ticks, pulls; /* (rq) ticks taken while idle; tasks pulled by the balancer */
-	u64 online_since;  /* (c) ns */
+	u64 online_since;      /* (c) ns */
 
 	/* Ticks and balancing. */
-	u64 next_balance;  /* (rq) jiffies of the next balancing while busy */
+	u64 next_balance;      /* (rq) jiffies of the next balancing while busy */
 	u64 next_idle_balance; /* (rq) while idle */
-	u64 next_stat;     /* (rq) ns of the next second tick */
-	bool tick_on;      /* (cpu) */
+	u64 next_stat;	       /* (rq) ns of the next second tick */
+	bool tick_on;	       /* (cpu) */
 
 	spinlock_t own_lock __attribute__((aligned(64)));
 	/* Tasks on their way here, not runnable for anybody until the migration IPI is handled. */
@@ -115,22 +116,22 @@ struct tunable {
 	const char *name;   /* as in /sys and in sched.NAME= on the kernel command line */
 	const char *unit;   /* "ms", "%", "levels", "bool" ... */
 	s64 min, max, def;  /* range and default */
-	s64 *value;         /* written with all CPUs free to read: one aligned store */
+	s64 *value;	    /* written with all CPUs free to read: one aligned store */
 	const char *source; /* where the default comes from */
 };
 
 /** struct sched_policy - a scheduling policy. One per file of policy/; policy.c lists them all. */
 struct sched_policy {
 	const char *name;
-	const char *summary;     /* one line for the reader of /sys and `sched list` */
-	unsigned default_hz;     /* the HZ of its time; hz= overrides */
-	unsigned stat_hz;        /* frequency of stat_tick(); 0 = none */
-	bool idle_needs_tick;    /* its tick() must run on idle CPUs too: they then never stop their tick */
-	bool global_queue;       /* see rule 7 */
-	u32 select_flags;        /* select_cpu() is called when an enqueue flag of these is set (ENQ_WAKEUP: always) */
-	u32 balance_busy_ms;     /* period of the balancer on a busy CPU; 0 = never */
-	u32 balance_idle_ms;     /* on an idle CPU, at least one tick */
-	u32 runq_size;           /* bytes of rq->policy */
+	const char *summary; /* one line for the reader of /sys and `sched list` */
+	unsigned default_hz; /* the HZ of its time; hz= overrides */
+	unsigned stat_hz;    /* frequency of stat_tick(); 0 = none */
+	bool idle_needs_tick; /* its tick() must run on idle CPUs too: they then never stop their tick */
+	bool global_queue; /* see rule 7 */
+	u32 select_flags; /* select_cpu() is called when an enqueue flag of these is set (ENQ_WAKEUP: always) */
+	u32 balance_busy_ms; /* period of the balancer on a busy CPU; 0 = never */
+	u32 balance_idle_ms; /* on an idle CPU, at least one tick */
+	u32 runq_size;	     /* bytes of rq->policy */
 
 	/**
 	 * setup() - sched_hz or a tunable has changed (also called once before init_cpu()): recompute what depends on them.
@@ -196,7 +197,8 @@ struct sched_policy {
 	 * set_attr() - give @p another nice value, class or real-time priority: the policy stores them in the task, requeues
 	 * it if p->on_rq is ON_RQ_QUEUED, and sets task.prio. Return: whether rq->curr should be rescheduled.
 	 */
-	bool (*set_attr)(struct runq *rq, struct task *p, int nice, unsigned class, unsigned rt_priority);
+	bool (*set_attr)(struct runq *rq, struct task *p, int nice, unsigned class,
+			 unsigned rt_priority);
 
 	/**
 	 * select_cpu() - where should waking @p run? @rq is the queue of its last CPU. Called only for the flags in
@@ -259,7 +261,8 @@ static inline bool sched_online_cpu(unsigned cpu)
 }
 
 /** sched_can_move() - Return: whether @p, on @src, may be moved to @dst: not running there, and allowed here. For steal(). */
-static inline bool sched_can_move(const struct runq *src, const struct task *p, const struct runq *dst)
+static inline bool sched_can_move(const struct runq *src, const struct task *p,
+				  const struct runq *dst)
 {
 	return src->curr != p && cpumask_test(&p->affinity, dst->cpu);
 }

@@ -13,29 +13,29 @@
 #include "sched/machine.h"
 
 /* task.state. A task that is TASK_RUNNING is on a run queue (or about to be). Bits, so that a wake-up names a set. */
-#define TASK_RUNNING 0
-#define TASK_INTERRUPTIBLE 1
+#define TASK_RUNNING	     0
+#define TASK_INTERRUPTIBLE   1
 #define TASK_UNINTERRUPTIBLE 2
-#define TASK_STOPPED 4
-#define TASK_DEAD 8
-#define TASK_NEW 16
-#define TASK_NORMAL (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)
+#define TASK_STOPPED	     4
+#define TASK_DEAD	     8
+#define TASK_NEW	     16
+#define TASK_NORMAL	     (TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE)
 
 /* Scheduling classes, with Linux's numbers. */
 #define SCHED_OTHER 0
-#define SCHED_FIFO 1
-#define SCHED_RR 2
+#define SCHED_FIFO  1
+#define SCHED_RR    2
 
 /* task.on_rq */
-#define ON_RQ_NONE 0
-#define ON_RQ_QUEUED 1    /* linked by the policy, or running */
+#define ON_RQ_NONE	0
+#define ON_RQ_QUEUED	1 /* linked by the policy, or running */
 #define ON_RQ_MIGRATING 2 /* on the inbound list of task.cpu */
 
 /* Wake-up flags. */
-#define WAKE_SYNC 1 /* the waker is about to sleep */
+#define WAKE_SYNC 0x20 /* the waker is about to sleep; the policies' ENQ_SYNC */
 
 #define POLICY_AREA_SIZE 96
-#define TASK_COMM_LEN 16
+#define TASK_COMM_LEN	 16
 
 /**
  * struct task - the scheduling part of a task.
@@ -43,41 +43,43 @@
  * Locks: (rq) the lock of the run queue of task.cpu; (p) only the task itself; (c) constant after creation; (a) atomic.
  */
 struct task {
-	volatile u32 state;      /* (p) sets it before sleeping; (rq) wake-ups */
-	u8 on_rq;                /* (rq) */
-	u8 class;                /* (rq) SCHED_* */
-	u8 rt_priority;          /* (rq) 1..99 for FIFO/RR, else 0; higher is better, as in sched_setscheduler(2) */
-	volatile u8 signal_pending; /* (a) a signal waits: an interruptible sleep must not start. Set by kernel/task */
-	volatile u32 cpu;        /* (rq) both the old and the new queue's lock to change it */
-	s16 nice;                /* (rq) -20..19 */
-	s16 prio;                /* (rq) the policy's dynamic priority, lower is better; shown by ps and top */
-	s16 lent_prio;           /* (rq) priority lent to it (priority inheritance), or NO_LENT_PRIO */
-	u8 migrate_request;      /* (rq) the running task must move: its affinity excludes this CPU */
-	u8 no_migrate;           /* (c) idle tasks */
-	u8 forked;               /* (c) made by sched_fork(), not by sched_kthread_init() */
-	u64 address_space;       /* (p) opaque id; 0 = none (kernel task) */
+	volatile u32 state; /* (p) sets it before sleeping; (rq) wake-ups */
+	u8 on_rq;	    /* (rq) */
+	u8 class;	    /* (rq) SCHED_* */
+	u8 rt_priority; /* (rq) 1..99 for FIFO/RR, else 0; higher is better, as in sched_setscheduler(2) */
+	volatile u8
+		signal_pending; /* (a) a signal waits: an interruptible sleep must not start. Set by kernel/task */
+	volatile u32 cpu; /* (rq) both the old and the new queue's lock to change it */
+	s16 nice;	  /* (rq) -20..19 */
+	s16 prio; /* (rq) the policy's dynamic priority, lower is better; shown by ps and top */
+	s16 lent_prio;	    /* (rq) priority lent to it (priority inheritance), or NO_LENT_PRIO */
+	u8 migrate_request; /* (rq) the running task must move: its affinity excludes this CPU */
+	u8 no_migrate;	    /* (c) idle tasks */
+	u8 forked;	    /* (c) made by sched_fork(), not by sched_kthread_init() */
+	u64 address_space;  /* (p) opaque id; 0 = none (kernel task) */
 
-	u64 exec_start;          /* (rq) ns: when it was switched in, or last accounted */
-	u64 exec_total;          /* (rq) ns of CPU time since creation */
-	u64 switched_in_jiffies; /* (rq) */
+	u64 exec_start;			  /* (rq) ns: when it was switched in, or last accounted */
+	u64 exec_total;			  /* (rq) ns of CPU time since creation */
+	u64 switched_in_jiffies;	  /* (rq) */
 	u64 nr_voluntary, nr_involuntary; /* (rq) context switches */
 	u64 wait_start, wait_total, wait_max; /* (rq) ns spent runnable but not running */
-	u64 nr_migrations;       /* (rq) */
-	u32 ticks_billed;        /* (rq) ticks that found it running */
+	u64 nr_migrations;		      /* (rq) */
+	u32 ticks_billed;		      /* (rq) ticks that found it running */
 
-	struct cpumask affinity; /* (rq) never empty */
-	struct list inbound;     /* link on runq.inbound, under its lock */
-	u32 id;                  /* (c) thread id, for traces and dumps */
+	struct cpumask affinity;  /* (rq) never empty */
+	struct list inbound;	  /* link on runq.inbound, under its lock */
+	u32 id;			  /* (c) thread id, for traces and dumps */
 	char comm[TASK_COMM_LEN]; /* (p) name; readers tolerate a torn read */
 
-	u64 policy_area[POLICY_AREA_SIZE / 8] __attribute__((aligned(16))); /* (rq) the policy's own */
+	u64 policy_area[POLICY_AREA_SIZE / 8]
+		__attribute__((aligned(16))); /* (rq) the policy's own */
 };
 
 #define NO_LENT_PRIO 0x7fff
 
 extern volatile bool sched_running; /* false until the boot CPU enters the scheduler */
-extern unsigned sched_hz;           /* ticks per second of every CPU; 100 .. 1000 */
-extern bool sched_preempt_full;     /* preempt=full|none */
+extern unsigned sched_hz;	    /* ticks per second of every CPU; 100 .. 1000 */
+extern bool sched_preempt_full;	    /* preempt=full|none */
 
 /**
  * sched_init() - choose the policy and prepare the run queue of every present CPU.
@@ -126,6 +128,9 @@ void sched_finish_switch(struct task *prev);
  * preempt_enable(), preempt_point() or interrupt exit.
  */
 bool task_wake(struct task *t, u32 states, unsigned flags);
+
+/** task_wake_irqoff() - task_wake() where interrupts are known to be off. */
+bool task_wake_irqoff(struct task *t, u32 states, unsigned flags);
 
 /** set_current_state() - with the full barrier that check-then-sleep needs: the state is visible before the condition is read. */
 #define set_current_state(s) __atomic_store_n(&current_task()->state, (s), __ATOMIC_SEQ_CST)
@@ -201,7 +206,8 @@ u64 sched_jiffies(void);
 
 /** struct sched_cpu_stats - one CPU's figures for /proc/stat and tests; a snapshot without lock. */
 struct sched_cpu_stats {
-	u64 nr_switches, nr_running, idle_ns, busy_ns, ticks, late_ticks, migrations_in, resched_ipis, migrate_ipis;
+	u64 nr_switches, nr_running, idle_ns, busy_ns, ticks, late_ticks, migrations_in,
+		resched_ipis, migrate_ipis;
 	u32 current_id;
 };
 void sched_cpu_stats(unsigned cpu, struct sched_cpu_stats *st);

@@ -45,10 +45,12 @@ u64 sys_unsupported_next(u64 nr, u32 *count);
 	s64 sys_##name(u64 a, u64 b, u64 c, u64 d, u64 e, SYS_UNUSED(5))
 #define SYSCALL6(name, a, b, c, d, e, f) s64 sys_##name(u64 a, u64 b, u64 c, u64 d, u64 e, u64 f)
 
-#define CALL(nr, name) sys_call_fn sys_##name;
+#define CALL(nr, name)	    sys_call_fn sys_##name;
+#define FULL_CALL(nr, name) sys_call_fn sys_##name, full_##name;
 #define NOCALL(nr, name)
 #include "sys/calls.def"
 #undef CALL
+#undef FULL_CALL
 #undef NOCALL
 
 #endif

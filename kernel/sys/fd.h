@@ -46,6 +46,17 @@ static inline struct fd_ref fd_get(u64 fd)
 	return (struct fd_ref){fd_file(files, fd), true};
 }
 
+/** fd_own() - the file of descriptor @fd if only this thread can close it, as fd_get() without a count. Return: NULL if it is not so simple. */
+static inline struct file *fd_own(u64 fd)
+{
+	struct process *p = current_process();
+	struct files *files = p->files;
+
+	if (unlikely(READ_ONCE(files->refs) != 1 || READ_ONCE(p->nr_threads) != 1 || (u32)fd >= files->size))
+		return NULL;
+	return files->fds[(u32)fd];
+}
+
 static inline void fd_put(struct fd_ref ref)
 {
 	if (unlikely(ref.counted) && ref.file)

@@ -30,31 +30,35 @@ static inline s64 file_write(struct file *f, u64 buf, u64 n, u64 *pos)
 	return f->ops->write(f, (const void *)buf, min(n, RW_MAX), pos);
 }
 
-SYSCALL3(read, fd, buf, n)
+typedef s64 transfer_fn(struct file *f, u64 buf, u64 n, u64 *pos);
+
+/* The descriptor is bad, or its table is shared. */
+static __attribute__((noinline)) s64 transfer(transfer_fn *fn, u64 fd, u64 buf, u64 n)
 {
 	struct fd_ref ref = fd_get(fd);
 	s64 ret;
 
-	if (unlikely(!ref.file))
+	if (!ref.file)
 		return -EBADF;
-	ret = file_read(ref.file, buf, n, &ref.file->pos);
+	ret = fn(ref.file, buf, n, &ref.file->pos);
 	fd_put(ref);
 	return ret;
+}
+
+/* Both end in a jump to the file's own function: nothing is kept here. */
+SYSCALL3(read, fd, buf, n)
+{
+	struct file *f = fd_own(fd);
+
+	return likely(f) ? file_read(f, buf, n, &f->pos) : transfer(file_read, fd, buf, n);
 }
 
 SYSCALL3(write, fd, buf, n)
 {
-	struct fd_ref ref = fd_get(fd);
-	s64 ret;
+	struct file *f = fd_own(fd);
 
-	if (unlikely(!ref.file))
-		return -EBADF;
-	ret = file_write(ref.file, buf, n, &ref.file->pos);
-	fd_put(ref);
-	return ret;
+	return likely(f) ? file_write(f, buf, n, &f->pos) : transfer(file_write, fd, buf, n);
 }
-
-typedef s64 transfer_fn(struct file *f, u64 buf, u64 n, u64 *pos);
 
 static s64 transfer_at(transfer_fn *fn, u64 fd, u64 buf, u64 n, u64 pos)
 {

@@ -26,10 +26,12 @@ static s64 hole(u64 a0, u64 a1, u64 a2, u64 a3, u64 a4, u64 a5)
 #pragma GCC diagnostic ignored "-Woverride-init"
 sys_call_fn *const sys_call_table[] = {
 	[0 ... 439] = hole,
-#define CALL(nr, name) [nr] = sys_##name,
+#define CALL(nr, name)	    [nr] = sys_##name,
+#define FULL_CALL(nr, name) [nr] = full_##name,
 #define NOCALL(nr, name)
 #include "sys/calls.def"
 #undef CALL
+#undef FULL_CALL
 #undef NOCALL
 };
 #pragma GCC diagnostic pop
@@ -42,10 +44,12 @@ const char *sys_call_name(u64 nr)
 		u16 nr;
 		const char *name;
 	} names[] = {
-#define CALL(nr, name)	 {nr, #name},
-#define NOCALL(nr, name) {nr, #name},
+#define CALL(nr, name)	    {nr, #name},
+#define FULL_CALL(nr, name) {nr, #name},
+#define NOCALL(nr, name)    {nr, #name},
 #include "sys/calls.def"
 #undef CALL
+#undef FULL_CALL
 #undef NOCALL
 	};
 

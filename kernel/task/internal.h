@@ -40,6 +40,9 @@ void signal_recalc_new(struct thread *t);
 /** signal_wake() - make @t look at its signals. Context: sig_lock held. @fatal: also out of a stop. */
 void signal_wake(struct thread *t, bool fatal);
 
+/** signal_set_blocked() - replace the mask of @t, which is current. */
+void signal_set_blocked(struct thread *t, sigset_t mask);
+
 /** mm_adopt() - make @mm the current thread's and process's address space and run in it; the old one is put. */
 void mm_adopt(struct mm *mm);
 

@@ -7,6 +7,7 @@
 
 #include "lib/errno.h"
 #include "lib/string.h"
+#include "task/internal.h"
 
 struct sigcontext {
 	u64 r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, rflags;
@@ -34,6 +35,7 @@ _Static_assert(offsetof(struct ucontext, mask) == 296, "ucontext layout");
 _Static_assert(sizeof(struct siginfo_user) == 128, "siginfo layout");
 
 #define RED_ZONE 128
+#define FPU_SW_MAGIC 464 /* offset in the FXSAVE image of a word that is software's */
 /* CF PF AF ZF SF TF DF OF AC ID: what a handler may choose. */
 #define RFLAGS_USER 0x240dd5ull
 #define RFLAGS_FIXED 0x202ull
@@ -63,6 +65,7 @@ int sigframe_push(struct thread *t, struct regs *regs, int sig, const struct sig
 {
 	struct rt_sigframe f;
 	u64 sp = regs->rsp - RED_ZONE, fp, at;
+	size_t size = offsetof(struct rt_sigframe, info);
 
 	if ((act->flags & SA_ONSTACK) && t->altstack_size && !on_altstack(t, regs->rsp))
 		sp = t->altstack_sp + t->altstack_size;
@@ -88,10 +91,13 @@ int sigframe_push(struct thread *t, struct regs *regs, int sig, const struct sig
 		.fpstate = fp, .oldmask = mask,
 	};
 	f.uc.mask = mask;
-	siginfo_fill(&f.info, sig, info);
-	arch_fpu_save_current(&t->arch);
-	if (copy_to_user((void *)fp, t->arch.fpu, sizeof(t->arch.fpu)) ||
-	    copy_to_user((void *)at, &f, sizeof(f)))
+	if (act->flags & SA_SIGINFO) {
+		siginfo_fill(&f.info, sig, info);
+		size = sizeof(f);
+	}
+	/* The zero says that no extended state follows; FXSAVE leaves the word alone. */
+	if (arch_fpu_save_user((void *)fp) || put_user_u32((u32 *)(fp + FPU_SW_MAGIC), 0) ||
+	    copy_to_user((void *)at, &f, size))
 		return -EFAULT;
 	regs->rdi = (u64)sig;
 	regs->rsi = at + offsetof(struct rt_sigframe, info);
@@ -116,7 +122,8 @@ s64 sigframe_pop(struct thread *t, struct regs *regs)
 		goto bad;
 	if (uc.mc.rip >= USER_END)
 		goto bad;
-	if (uc.mc.fpstate) {
+	/* Usually what we put there; an image that the CPU refuses is looked at again. */
+	if (uc.mc.fpstate && arch_fpu_load_user((void *)uc.mc.fpstate)) {
 		u8 image[512];
 
 		if (copy_from_user(image, (void *)uc.mc.fpstate, sizeof(image)))
@@ -129,9 +136,7 @@ s64 sigframe_pop(struct thread *t, struct regs *regs)
 	regs->rdx = uc.mc.rdx, regs->rcx = uc.mc.rcx, regs->rsp = uc.mc.rsp, regs->rip = uc.mc.rip;
 	regs->rflags = (uc.mc.rflags & RFLAGS_USER) | RFLAGS_FIXED;
 	regs->orig = ~0ull; /* no system call any more that could be restarted */
-	do_sigprocmask(2, &uc.mask, NULL);
-	/* The way out must reload every register (SYSRET would clobber rcx and r11): ask for the slow path. */
-	t->task.signal_pending = 1;
+	signal_set_blocked(t, uc.mask);
 	return (s64)uc.mc.rax;
 bad:
 	signal_force(SIGSEGV, &info);

@@ -30,6 +30,9 @@ void signal_wake(struct thread *t, bool fatal)
 	if (fatal)
 		states |= TASK_STOPPED | (t->vfork_wait ? TASK_UNINTERRUPTIBLE : 0);
 	__atomic_store_n(&t->task.signal_pending, 1, __ATOMIC_SEQ_CST);
+	/* To itself, or from an interrupt that came to it: it runs, and schedule() refuses an interruptible sleep. */
+	if (t == current_thread() && !fatal)
+		return;
 	if (task_wake(&t->task, states, 0))
 		return;
 	/* In user mode on another CPU: an interrupt makes it look. It cannot move without passing through the kernel, which looks too. */
@@ -479,7 +482,7 @@ static void set_blocked_locked(struct thread *t, sigset_t mask)
 	}
 }
 
-static void set_blocked(struct thread *t, sigset_t mask)
+void signal_set_blocked(struct thread *t, sigset_t mask)
 {
 	u64 flags = spin_lock_irqsave(&t->proc->sig_lock);
 
@@ -510,7 +513,7 @@ s64 do_sigprocmask(int how, const sigset_t *set, sigset_t *old)
 	default:
 		return -EINVAL;
 	}
-	set_blocked(t, mask);
+	signal_set_blocked(t, mask);
 	return 0;
 }
 
@@ -533,7 +536,7 @@ void signal_end_temporary_mask(bool interrupted)
 
 	if (!interrupted) {
 		t->restore_mask = false;
-		set_blocked(t, t->saved_mask);
+		signal_set_blocked(t, t->saved_mask);
 	} else {
 		t->task.signal_pending = 1; /* the mask is restored on the way out, after a handler saw the temporary one */
 	}
@@ -607,6 +610,11 @@ s64 do_kill(s64 pid, int sig)
 		return -EINVAL;
 	if (pid <= 0)
 		return kill_many(pid == 0 ? self->pgrp : pid == -1 ? 0 : (u32)-pid, sig, &info);
+	if ((u32)pid == self->pid) {
+		if (sig)
+			signal_process(self, sig, &info);
+		return 0;
+	}
 	p = process_find((u32)pid);
 	if (!p)
 		return -ESRCH;

@@ -143,13 +143,8 @@ void machine_task_dead(struct task *task)
 	thread_put(t);
 }
 
-struct task *machine_switch(struct task *prev, struct task *next)
-{
-	struct thread *n = task_thread(next);
-
-	mm_switch(n->mm);
-	return arch_switch(&task_thread(prev)->arch, &n->arch, prev);
-}
+_Static_assert(offsetof(struct thread, arch) == TASK_ARCH, "TASK_ARCH of arch/thread.h and asm.inc");
+_Static_assert(offsetof(struct thread, mm) == TASK_MM, "TASK_MM of arch/thread.h and asm.inc");
 
 struct mm *current_mm(void)
 {

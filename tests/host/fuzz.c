@@ -57,7 +57,8 @@ static void wake_random(void)
 	}
 	if (task_wake(t, TASK_NORMAL, sim_random(4) ? 0 : WAKE_SYNC) != expected)
 		machine_bug("fuzz: wake-up of task %u went wrong", t->id);
-	if (t->state != TASK_RUNNING && t->state != TASK_DEAD) /* dying in the window of another CPU */
+	if (t->state != TASK_RUNNING &&
+	    t->state != TASK_DEAD) /* dying in the window of another CPU */
 		machine_bug("fuzz: task %u not woken", t->id);
 	if (irq)
 		sim_irq_exit(sim_random(2));
@@ -80,7 +81,8 @@ static void attr_random(void)
 		if (sim_random(4))
 			sched_set_class(t, SCHED_OTHER, 0);
 		else
-			sched_set_class(t, 1 + (unsigned)sim_random(2), 1 + (unsigned)sim_random(99));
+			sched_set_class(t, 1 + (unsigned)sim_random(2),
+					1 + (unsigned)sim_random(99));
 		break;
 	case 2:
 		event = "lend";
@@ -278,7 +280,7 @@ void fuzz_tests(u64 seed, unsigned rounds)
 	for (unsigned r = 0; r < rounds; r++) {
 		sim_start(1 + r % 8, hz[r % 3]);
 		sim_seed(seed * 100000 + r);
-			sim_ipi_delay = sim_random(3) * sched_tick_ns / 4;
+		sim_ipi_delay = sim_random(3) * sched_tick_ns / 4;
 		sched_preempt_full = sim_random(2);
 		host_trylock_fails = sometimes;
 		host_window = window;
@@ -296,8 +298,8 @@ void fuzz_tests(u64 seed, unsigned rounds)
 		}
 		liveness();
 	}
-	printf("# %llu events, %llu pulls, %llu migrations\n", (unsigned long long)events, (unsigned long long)pulls,
-	       (unsigned long long)migrations);
+	printf("# %llu events, %llu pulls, %llu migrations\n", (unsigned long long)events,
+	       (unsigned long long)pulls, (unsigned long long)migrations);
 	CHECK(rounds < 8 || (pulls > rounds && migrations > pulls + rounds));
 	tap_end();
 }

@@ -32,7 +32,8 @@ static void lock_took(spinlock_t *l)
 	for (unsigned i = 0; i < nheld[host_cpu]; i++) {
 		spinlock_t *h = held[host_cpu][i];
 
-		if (h->rank > l->rank || (h->rank == LOCK_RUNQ && l->rank == LOCK_RUNQ && h > l && !window_armed))
+		if (h->rank > l->rank ||
+		    (h->rank == LOCK_RUNQ && l->rank == LOCK_RUNQ && h > l && !window_armed))
 			machine_bug("lock order: %s after %s", l->name, h->name);
 	}
 	if (!host_cpus[host_cpu].irqs_off)
@@ -45,7 +46,8 @@ static void lock_took(spinlock_t *l)
 void host_lock_acquire(spinlock_t *l)
 {
 	if (l->locked)
-		machine_bug("deadlock: cpu %u wants %s, held by cpu %u", host_cpu, l->name, l->owner);
+		machine_bug("deadlock: cpu %u wants %s, held by cpu %u", host_cpu, l->name,
+			    l->owner);
 	lock_took(l);
 }
 
@@ -88,7 +90,8 @@ void host_lock_release(spinlock_t *l)
 
 			host_window();
 			host_cpu = cpu;
-			if (saved.preempt != host_cpus[cpu].preempt || saved.current != host_cpus[cpu].current)
+			if (saved.preempt != host_cpus[cpu].preempt ||
+			    saved.current != host_cpus[cpu].current)
 				machine_bug("the window changed cpu %u's task", cpu);
 			host_cpus[cpu].irqs_off = saved.irqs_off;
 			host_cpus[cpu].in_irq = saved.in_irq;
@@ -128,7 +131,8 @@ struct task *machine_switch(struct task *prev, struct task *next)
 		machine_bug("switch with preemption count %u", host_cpus[host_cpu].preempt);
 	for (unsigned cpu = 0; cpu < host_ncpus; cpu++)
 		if (cpu != host_cpu && host_cpus[cpu].current == next)
-			machine_bug("task %u switched in on cpu %u while it runs on cpu %u", next->id, host_cpu, cpu);
+			machine_bug("task %u switched in on cpu %u while it runs on cpu %u",
+				    next->id, host_cpu, cpu);
 	return prev;
 }
 
@@ -262,11 +266,13 @@ void sim_start(unsigned ncpus, unsigned hz)
 	host_cpu = 0;
 	if (sched_init(NULL, hz))
 		machine_bug("sched_init");
-	for (const struct tunable *t = sched_policy->tunables; t < sched_policy->tunables + sched_policy->nr_tunables; t++)
+	for (const struct tunable *t = sched_policy->tunables;
+	     t < sched_policy->tunables + sched_policy->nr_tunables; t++)
 		sched_set_tunable(t->name, t->def);
 	for (unsigned cpu = 0; cpu < ncpus; cpu++) {
 		host_cpus[cpu].resched_due = host_cpus[cpu].migrate_due = ~0ull;
-		host_cpus[cpu].next_tick = sim_now + sched_tick_ns / 100 + cpu * sched_tick_ns / (ncpus + 1);
+		host_cpus[cpu].next_tick =
+			sim_now + sched_tick_ns / 100 + cpu * sched_tick_ns / (ncpus + 1);
 		sim_idle[cpu].id = 1000000 + cpu;
 		strcpy(sim_idle[cpu].comm, "idle");
 		sched_init_idle(&sim_idle[cpu], cpu);
@@ -440,7 +446,8 @@ void sim_deliver(bool all)
 				if (c->resched_due != ~0ull)
 					c->resched_due = sim_now;
 			}
-			if ((c->migrate_due <= sim_now || c->resched_due <= sim_now) && !c->irqs_off) {
+			if ((c->migrate_due <= sim_now || c->resched_due <= sim_now) &&
+			    !c->irqs_off) {
 				deliver_cpu(cpu);
 				again = true;
 			}
@@ -512,7 +519,8 @@ void sim_check(const char *where)
 		if (rq->lock->locked || rq->inbound_lock.locked || nheld[cpu])
 			machine_bug("%s: a lock of cpu %u is held between events", where, cpu);
 		if (host_cpus[cpu].preempt || host_cpus[cpu].irqs_off)
-			machine_bug("%s: cpu %u has preemption or interrupts off between events", where, cpu);
+			machine_bug("%s: cpu %u has preemption or interrupts off between events",
+				    where, cpu);
 		if (rq->after_switch)
 			machine_bug("%s: unfinished switch on cpu %u", where, cpu);
 		if (curr != host_cpus[cpu].current)
@@ -526,20 +534,23 @@ void sim_check(const char *where)
 		if (curr != rq->idle) {
 			((struct sim_task *)curr)->on_cpus++;
 			if (curr->on_rq != ON_RQ_QUEUED || curr->cpu != cpu)
-				machine_bug("%s: running task %u is not on its queue", where, curr->id);
+				machine_bug("%s: running task %u is not on its queue", where,
+					    curr->id);
 			if (!cpumask_test(&curr->affinity, cpu) && !curr->migrate_request)
 				machine_bug("%s: task %u runs where it may not", where, curr->id);
 			if (curr->migrate_request && !host_cpus[cpu].need_resched)
 				machine_bug("%s: a migration request that nobody acts on", where);
 		} else if (rq->nr_running && !host_cpus[cpu].need_resched) {
-			machine_bug("%s: cpu %u idles with %u tasks (lost wake-up)", where, cpu, rq->nr_running);
+			machine_bug("%s: cpu %u idles with %u tasks (lost wake-up)", where, cpu,
+				    rq->nr_running);
 		}
 		if (host_cpus[cpu].need_resched && cpu != host_cpu && curr == rq->idle &&
 		    host_cpus[cpu].resched_due == ~0ull && host_cpus[cpu].migrate_due == ~0ull)
-			machine_bug("%s: cpu %u sleeps with need_resched and no IPI on its way", where, cpu);
+			machine_bug("%s: cpu %u sleeps with need_resched and no IPI on its way",
+				    where, cpu);
 		if (!list_empty(&rq->inbound) && host_cpus[cpu].migrate_due == ~0ull)
 			machine_bug("%s: inbound tasks of cpu %u without an IPI", where, cpu);
-		list_for_each(p, &rq->inbound, inbound) {
+		list_for_each (p, &rq->inbound, inbound) {
 			if (p->on_rq != ON_RQ_MIGRATING || p->cpu != cpu)
 				machine_bug("%s: wrong task %u on an inbound list", where, p->id);
 			((struct sim_task *)p)->on_cpus |= 0x100;
@@ -562,10 +573,13 @@ void sim_check(const char *where)
 		if (t->on_rq == ON_RQ_QUEUED) {
 			runnable++;
 			if (!sched_policy->holds(sim_rq(t->cpu), t))
-				machine_bug("%s: task %u is not on the queue it names", where, t->id);
+				machine_bug("%s: task %u is not on the queue it names", where,
+					    t->id);
 			/* A queued task that does not run must be where it may run. */
-			if (!sim_tasks[i].on_cpus && !cpumask_test(&t->affinity, t->cpu) && !t->migrate_request)
-				machine_bug("%s: task %u queued where it may not run", where, t->id);
+			if (!sim_tasks[i].on_cpus && !cpumask_test(&t->affinity, t->cpu) &&
+			    !t->migrate_request)
+				machine_bug("%s: task %u queued where it may not run", where,
+					    t->id);
 		} else if (t->on_rq == ON_RQ_MIGRATING) {
 			if (!(sim_tasks[i].on_cpus & 0x100))
 				machine_bug("%s: task %u lost in transit", where, t->id);
@@ -576,7 +590,8 @@ void sim_check(const char *where)
 	if (runnable != counted)
 		machine_bug("%s: %u runnable tasks, %u counted", where, runnable, counted);
 	if (overloaded != sched_overloaded)
-		machine_bug("%s: %u queues overloaded, %u counted", where, overloaded, sched_overloaded);
+		machine_bug("%s: %u queues overloaded, %u counted", where, overloaded,
+			    sched_overloaded);
 }
 
 /* ----------------------------------------------------------------- TAP */

@@ -12,15 +12,15 @@
 
 /* A simulated task. The test decides what it does; the machine only knows whether it runs. */
 struct sim_task {
-	struct task task;    /* first: machine_task_dead() gets it */
+	struct task task; /* first: machine_task_dead() gets it */
 	bool used, dead;
-	u64 woken_at;        /* virtual time of the last wake-up that succeeded */
-	u32 on_cpus;         /* scratch of the checker */
+	u64 woken_at; /* virtual time of the last wake-up that succeeded */
+	u32 on_cpus;  /* scratch of the checker */
 };
 
 extern struct sim_task sim_tasks[SIM_MAX_TASKS];
 extern struct task sim_idle[MAX_CPUS];
-extern u64 sim_now;       /* virtual ns */
+extern u64 sim_now;	  /* virtual ns */
 extern u64 sim_ipi_delay; /* ns from sending to delivery */
 extern u64 sim_nr_ipis;
 extern unsigned sim_relaxes; /* turns of wait loops since last cleared */
@@ -82,25 +82,27 @@ static inline struct runq *sim_rq(unsigned cpu)
 extern unsigned tap_failed;
 void tap_begin(const char *name);
 void tap_end(void);
-void tap_fail(const char *file, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void tap_fail(const char *file, int line, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 int tap_plan(void);
 
-#define CHECK(cond)                                                                                \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			tap_fail(__FILE__, __LINE__, "%s", #cond);                                 \
+#define CHECK(cond)                                                \
+	do {                                                       \
+		if (!(cond))                                       \
+			tap_fail(__FILE__, __LINE__, "%s", #cond); \
 	} while (0)
 #define CHECK_EQ(a, b)                                                                             \
 	do {                                                                                       \
 		long long a_ = (long long)(a), b_ = (long long)(b);                                \
 		if (a_ != b_)                                                                      \
-			tap_fail(__FILE__, __LINE__, "%s is %lld, expected %lld (%s)", #a, a_, b_, #b); \
+			tap_fail(__FILE__, __LINE__, "%s is %lld, expected %lld (%s)", #a, a_, b_, \
+				 #b);                                                              \
 	} while (0)
-#define TEST(fn)                                                                                   \
-	do {                                                                                       \
-		tap_begin(#fn);                                                                    \
-		fn();                                                                              \
-		tap_end();                                                                         \
+#define TEST(fn)                \
+	do {                    \
+		tap_begin(#fn); \
+		fn();           \
+		tap_end();      \
 	} while (0)
 
 #endif

@@ -286,7 +286,9 @@ static void tickless(void)
 		CHECK(sim_rq(t[i]->cpu)->curr == t[i]);
 	sim_ticks(3);
 	CHECK_EQ(sched_overloaded, 0);
-	CHECK_EQ(host_cpus[0].tick_on + host_cpus[1].tick_on + host_cpus[2].tick_on + host_cpus[3].tick_on, 3);
+	CHECK_EQ(host_cpus[0].tick_on + host_cpus[1].tick_on + host_cpus[2].tick_on +
+			 host_cpus[3].tick_on,
+		 3);
 	sim_check("tickless");
 
 	/* Work that nobody may take: the idle CPUs go on looking. */
@@ -574,6 +576,49 @@ static void wake_in_the_window(void)
 	}
 }
 
+static void window_shrink(void)
+{
+	host_window = NULL;
+	window_hits++;
+	sim_on(window_task->cpu);
+	sim_block(TASK_INTERRUPTIBLE);
+}
+
+/* 3:1 is worth a pull, 2:1 is not: what the lengths were before the lock was dropped does not count. */
+static void shrinks_in_the_window(void)
+{
+	for (int shrinks = 0; shrinks < 2; shrinks++) {
+		struct runq *rq;
+		unsigned puller, other;
+
+		sim_start(2, 1000);
+		puller = sim_rq(0)->lock > sim_rq(1)->lock ? 0 : 1;
+		other = 1 - puller;
+		run_on(puller);
+		window_task = run_on(other);
+		for (int i = 0; i < 2; i++)
+			sched_set_affinity(sim_spawn((int)other), &cpu01);
+		sim_on(puller);
+		rq = sim_rq(puller);
+		rq->histories_stale = 0;
+		rq->prev_load[puller] = 1;
+		rq->prev_load[other] = 3;
+		rq->next_balance = rq->jiffies;
+		window_hits = 0;
+		host_trylock_fails = always;
+		host_window = shrinks ? window_shrink : NULL;
+		irq_disable();
+		spin_lock_raw(rq->lock);
+		balance_tick(rq, false);
+		spin_unlock_raw(rq->lock);
+		irq_enable();
+		host_trylock_fails = NULL;
+		CHECK_EQ(window_hits, shrinks);
+		CHECK_EQ(rq->pulls, 1 - shrinks);
+		sim_check("window");
+	}
+}
+
 /* ------------------------------------------------- how -J2 migrated */
 
 static struct task *j2_mover, *j2_helper;
@@ -685,6 +730,7 @@ void core_tests(void)
 	TEST(affinity_new);
 	TEST(migrate_half_asleep);
 	TEST(wake_in_the_window);
+	TEST(shrinks_in_the_window);
 	TEST(j2_order_loses_the_task);
 	TEST(our_order_keeps_the_task);
 	TEST(j2_handler_waits);

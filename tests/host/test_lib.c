@@ -14,17 +14,17 @@ int snprintf(char *buf, size_t size, const char *fmt, ...) __attribute__((format
 
 static unsigned tests, failed, bad;
 
-#define CHECK(cond)                                                                                \
-	do {                                                                                       \
-		if (!(cond) && bad++ < 10)                                                         \
-			printf("# %s:%d: %s\n", __FILE__, __LINE__, #cond);                        \
+#define CHECK(cond)                                                         \
+	do {                                                                \
+		if (!(cond) && bad++ < 10)                                  \
+			printf("# %s:%d: %s\n", __FILE__, __LINE__, #cond); \
 	} while (0)
-#define TEST(fn)                                                                                   \
-	do {                                                                                       \
-		bad = 0;                                                                           \
-		fn();                                                                              \
-		printf("%sok %u - %s\n", bad ? "not " : "", ++tests, #fn);                         \
-		failed += bad != 0;                                                                \
+#define TEST(fn)                                                           \
+	do {                                                               \
+		bad = 0;                                                   \
+		fn();                                                      \
+		printf("%sok %u - %s\n", bad ? "not " : "", ++tests, #fn); \
+		failed += bad != 0;                                        \
 	} while (0)
 
 static u64 rng = 88172645463325252ull;
@@ -49,7 +49,7 @@ static int walk(struct list *head, int *out)
 	struct node *n;
 	int count = 0;
 
-	list_for_each(n, head, link)
+	list_for_each (n, head, link)
 		out[count++] = n->value;
 	/* and backwards it is the same list */
 	{
@@ -76,7 +76,8 @@ static void lists(void)
 	list_add_tail(&n[2].link, &a);
 	list_add(&n[0].link, &a);
 	CHECK(walk(&a, out) == 3 && out[0] == 0 && out[1] == 1 && out[2] == 2);
-	CHECK(list_first(&a, struct node, link) == &n[0] && list_last(&a, struct node, link) == &n[2]);
+	CHECK(list_first(&a, struct node, link) == &n[0] &&
+	      list_last(&a, struct node, link) == &n[2]);
 	list_add_tail(&n[3].link, &n[1].link); /* before a node */
 	CHECK(walk(&a, out) == 4 && out[1] == 3 && out[2] == 1);
 	list_del_init(&n[3].link);
@@ -88,7 +89,7 @@ static void lists(void)
 	CHECK(list_empty(&a) && walk(&b, out) == 4 && out[0] == 4 && out[3] == 2);
 	list_splice_tail_init(&b, &a); /* full into empty */
 	CHECK(list_empty(&b) && walk(&a, out) == 4 && out[0] == 4);
-	list_for_each_safe(p, tmp, &a, link) {
+	list_for_each_safe (p, tmp, &a, link) {
 		list_del(&p->link);
 		p->link.next = p->link.prev = NULL;
 	}
@@ -137,7 +138,8 @@ static void cpumasks(void)
 	cpumask_set(&a, 63);
 	cpumask_set(&a, 64);
 	cpumask_set(&a, 254);
-	for_each_cpu_in(cpu, &a) {
+	for_each_cpu_in(cpu, &a)
+	{
 		n++;
 		last = cpu;
 	}
@@ -145,7 +147,8 @@ static void cpumasks(void)
 	CHECK(!cpumask_and(&c, &a, &b));
 	cpumask_set(&b, 64);
 	cpumask_set(&b, 65);
-	CHECK(cpumask_and(&c, &a, &b) && cpumask_first(&c) == 64 && cpumask_next(&c, 65) == MAX_CPUS);
+	CHECK(cpumask_and(&c, &a, &b) && cpumask_first(&c) == 64 &&
+	      cpumask_next(&c, 65) == MAX_CPUS);
 	cpumask_clear(&a, 64);
 	CHECK(!cpumask_test(&a, 64) && cpumask_test(&a, 63));
 }
@@ -173,8 +176,10 @@ static void memory_functions(void)
 		CHECK(memcmp(a + to, b + from, n) == 0);
 		if (n) {
 			a[to + n - 1] ^= 0x80;
-			CHECK(memcmp(a + to, b + from, n) == (a[to + n - 1] > b[from + n - 1] ? 1 : -1) ||
-			      (memcmp(a + to, b + from, n) > 0) == (a[to + n - 1] > b[from + n - 1]));
+			CHECK(memcmp(a + to, b + from, n) ==
+				      (a[to + n - 1] > b[from + n - 1] ? 1 : -1) ||
+			      (memcmp(a + to, b + from, n) > 0) ==
+				      (a[to + n - 1] > b[from + n - 1]));
 		}
 	}
 }
@@ -185,13 +190,17 @@ static void string_functions(void)
 	const char *s = "abcabc";
 
 	CHECK(strlen("") == 0 && strlen("abc") == 3);
-	CHECK(strcmp("a", "a") == 0 && strcmp("a", "b") < 0 && strcmp("b", "a") > 0 && strcmp("a", "ab") < 0);
+	CHECK(strcmp("a", "a") == 0 && strcmp("a", "b") < 0 && strcmp("b", "a") > 0 &&
+	      strcmp("a", "ab") < 0);
 	CHECK(strcmp("\x80", "\x7f") > 0); /* as unsigned char */
-	CHECK(strncmp("abc", "abd", 2) == 0 && strncmp("abc", "abd", 3) < 0 && strncmp("a", "a", 9) == 0);
+	CHECK(strncmp("abc", "abd", 2) == 0 && strncmp("abc", "abd", 3) < 0 &&
+	      strncmp("a", "a", 9) == 0);
 	CHECK(strncmp("x", "y", 0) == 0);
-	CHECK(strchr(s, 'b') == s + 1 && strrchr(s, 'b') == s + 4 && !strchr(s, 'x') && !strrchr(s, 'x'));
+	CHECK(strchr(s, 'b') == s + 1 && strrchr(s, 'b') == s + 4 && !strchr(s, 'x') &&
+	      !strrchr(s, 'x'));
 	CHECK(strchr(s, 0) == s + 6 && strrchr(s, 0) == s + 6);
-	CHECK(strstr(s, "ca") == s + 2 && strstr(s, "") == s && !strstr(s, "cb") && !strstr("a", "ab"));
+	CHECK(strstr(s, "ca") == s + 2 && strstr(s, "") == s && !strstr(s, "cb") &&
+	      !strstr("a", "ab"));
 	CHECK(strstr("aaab", "aab") != NULL);
 	CHECK(str_copy(buf, "abc", 4) && !strcmp(buf, "abc"));
 	CHECK(!str_copy(buf, "abcd", 4) && !strcmp(buf, "abc"));
@@ -201,14 +210,16 @@ static void string_functions(void)
 
 static void globs(void)
 {
-	CHECK(glob_match("*", "") && glob_match("*", "abc") && glob_match("", "") && !glob_match("", "a"));
+	CHECK(glob_match("*", "") && glob_match("*", "abc") && glob_match("", "") &&
+	      !glob_match("", "a"));
 	CHECK(glob_match("a*c", "abbc") && glob_match("a*c", "ac") && !glob_match("a*c", "ab"));
 	CHECK(glob_match("?bc", "abc") && !glob_match("?bc", "bc") && !glob_match("?", ""));
 	CHECK(glob_match("*ab*ab", "xabyabab") && !glob_match("*ab*ab", "xab"));
 	CHECK(glob_match("pipe_*", "pipe_eof") && !glob_match("pipe_*", "pip"));
 	CHECK(glob_match("**a**", "a") && glob_match("a*?", "ab") && !glob_match("a*?", "a"));
 	/* many stars must not take exponential time */
-	CHECK(!glob_match("a*a*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
+	CHECK(!glob_match("a*a*a*a*a*a*a*a*a*a*b",
+			  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"));
 }
 
 static void numbers(void)
@@ -221,22 +232,25 @@ static void numbers(void)
 	CHECK(parse_u64("0x10", &v) && v == 16);
 	CHECK(parse_u64("007", &v) && v == 7);
 	v = 5;
-	CHECK(!parse_u64("", &v) && !parse_u64("18446744073709551616", &v) && !parse_u64("0x10000000000000000", &v));
-	CHECK(!parse_u64("12a", &v) && !parse_u64("-1", &v) && !parse_u64(" 1", &v) && !parse_u64("0x", &v) && !parse_u64("1 ", &v));
+	CHECK(!parse_u64("", &v) && !parse_u64("18446744073709551616", &v) &&
+	      !parse_u64("0x10000000000000000", &v));
+	CHECK(!parse_u64("12a", &v) && !parse_u64("-1", &v) && !parse_u64(" 1", &v) &&
+	      !parse_u64("0x", &v) && !parse_u64("1 ", &v));
 	CHECK(v == 5);
 }
 
 /* -------------------------------------------------------------- format */
 
-#define SAME(...)                                                                                  \
-	do {                                                                                       \
-		char x_[200], y_[200];                                                             \
-		int n_ = ksnprintf(x_, sizeof(x_), __VA_ARGS__), m_ = snprintf(y_, sizeof(y_), __VA_ARGS__); \
-		CHECK(n_ == m_);                                                                   \
-		if (strcmp(x_, y_)) {                                                              \
-			printf("# \"%s\" instead of \"%s\"\n", x_, y_);                            \
-			CHECK(!"formats alike");                                                   \
-		}                                                                                  \
+#define SAME(...)                                                       \
+	do {                                                            \
+		char x_[200], y_[200];                                  \
+		int n_ = ksnprintf(x_, sizeof(x_), __VA_ARGS__),        \
+		    m_ = snprintf(y_, sizeof(y_), __VA_ARGS__);         \
+		CHECK(n_ == m_);                                        \
+		if (strcmp(x_, y_)) {                                   \
+			printf("# \"%s\" instead of \"%s\"\n", x_, y_); \
+			CHECK(!"formats alike");                        \
+		}                                                       \
 	} while (0)
 
 static void formats(void)
@@ -254,8 +268,10 @@ static void formats(void)
 	SAME("%u|%x|%X|%08x|%10u|", 0xffffffffu, 0xabcdefu, 0xabcdefu, 0x12u, 5u);
 	SAME("%ld %lu %lld %llu %zu", -1l, ~0ul, (long long)(1ull << 63), ~0ull, (size_t)12345);
 	SAME("%lx %llx %016lx", 0xdeadbeefcafeul, ~0ull, 0x1234ul);
-	SAME("%hd %hhd %hu %hhu", (short)-3, (signed char)-4, (unsigned short)65535, (unsigned char)255);
-	CHECK(ksnprintf(buf, sizeof(buf), "%p", (void *)0x1234) == 16 && !strcmp(buf, "0000000")); /* 16 digits */
+	SAME("%hd %hhd %hu %hhu", (short)-3, (signed char)-4, (unsigned short)65535,
+	     (unsigned char)255);
+	CHECK(ksnprintf(buf, sizeof(buf), "%p", (void *)0x1234) == 16 &&
+	      !strcmp(buf, "0000000")); /* 16 digits */
 	SAME("[%6d|%-6d|%06d]", -42, -42, -42);
 	/* cut: NUL-terminated, and the full length returned */
 	CHECK(ksnprintf(buf, 4, "%s", "abcdef") == 6 && !strcmp(buf, "abc"));

@@ -34,7 +34,9 @@ static struct task *one_running(void)
 
 static void slices(void)
 {
-	static const struct { int nice, ms; } golden[] = {{-20, 200}, {-10, 151}, {-5, 126}, {0, 102}, {5, 78}, {10, 53}, {19, 10}};
+	static const struct {
+		int nice, ms;
+	} golden[] = {{-20, 200}, {-10, 151}, {-5, 126}, {0, 102}, {5, 78}, {10, 53}, {19, 10}};
 
 	sim_start(1, 1000);
 	for (unsigned i = 0; i < ARRAY_SIZE(golden); i++) {
@@ -73,8 +75,11 @@ static void bonus_steps(void)
 
 static void interactive_thresholds(void)
 {
-	static const struct { int nice, delta, seconds; } golden[] = {
-		{-20, -3, 2}, {-10, 0, 5}, {-5, 1, 6}, {0, 2, 7}, {5, 3, 8}, {10, 4, 9}, {15, 5, 10}, {19, 6, 11},
+	static const struct {
+		int nice, delta, seconds;
+	} golden[] = {
+		{-20, -3, 2}, {-10, 0, 5}, {-5, 1, 6},	{0, 2, 7},
+		{5, 3, 8},    {10, 4, 9},  {15, 5, 10}, {19, 6, 11},
 	};
 
 	sim_start(1, 1000);
@@ -89,7 +94,8 @@ static void interactive_thresholds(void)
 			if (interactive(&t))
 				break;
 		}
-		CHECK_EQ(s, golden[i].seconds <= 10 ? golden[i].seconds * 1000 : 10001); /* nice +19: never */
+		CHECK_EQ(s, golden[i].seconds <= 10 ? golden[i].seconds * 1000
+						    : 10001); /* nice +19: never */
 	}
 	sched_set_tunable("force_bonus0", 1);
 	for (int nice = -9; nice <= 19; nice++) {
@@ -145,7 +151,7 @@ static void ticks_consume(void)
 	for (int i = 0; i < 5; i++)
 		sim_ticks(1);
 	CHECK_EQ(o1(t)->sleep_avg, 0); /* and stays there */
-	CHECK_EQ(t->prio, 120);        /* not recomputed before the slice ends */
+	CHECK_EQ(t->prio, 120);	       /* not recomputed before the slice ends */
 	CHECK_EQ(o1(t)->time_slice, 97);
 	sim_ticks(97);
 	CHECK_EQ(t->prio, 125);
@@ -454,7 +460,8 @@ static void wakes_into_active(void)
 	spin_lock_raw(sim_rq(0)->lock);
 	o1(a)->time_slice = 1;
 	CHECK(o1_tick(sim_rq(0), a));
-	CHECK(o1_tick(sim_rq(0), a)); /* expired but not switched off yet: asks again, charges nothing */
+	CHECK(o1_tick(sim_rq(0),
+		      a)); /* expired but not switched off yet: asks again, charges nothing */
 	CHECK_EQ(o1(a)->time_slice, 102);
 	spin_unlock_raw(sim_rq(0)->lock);
 	irq_enable();
@@ -714,7 +721,8 @@ static void busy_smoothing(void)
 			if (turn == 0)
 				CHECK_EQ(rq->pulls, round == 0 ? 1 : 0);
 		}
-		CHECK_EQ(rq->pulls, 1); /* the second look sees a steady machine; 3:2 is left alone */
+		CHECK_EQ(rq->pulls,
+			 1); /* the second look sees a steady machine; 3:2 is left alone */
 	}
 }
 

@@ -18,9 +18,9 @@
  */
 #include "sched/policy.h"
 
-#define MAX_PRIO 140
+#define MAX_PRIO    140
 #define MAX_RT_PRIO 100
-#define USER_PRIOS 40
+#define USER_PRIOS  40
 
 struct prio_array {
 	u32 nr_active;
@@ -37,16 +37,17 @@ struct o1_runq {
 struct o1_task {
 	struct list link;
 	struct prio_array *array; /* NULL: not queued */
-	u64 last_run;             /* jiffies when it last went through schedule() */
-	u32 sleep_avg;            /* ticks */
-	s32 time_slice;           /* ticks left */
-	u8 first_time_slice;      /* what it got from its parent at fork goes back at exit */
+	u64 last_run;		  /* jiffies when it last went through schedule() */
+	u32 sleep_avg;		  /* ticks */
+	s32 time_slice;		  /* ticks left */
+	u8 first_time_slice;	  /* what it got from its parent at fork goes back at exit */
 };
 _Static_assert(sizeof(struct o1_task) <= POLICY_AREA_SIZE, "o1_task does not fit");
 
 /* ------------------------------------------------------------- tunables */
 
-static s64 min_timeslice = 10, max_timeslice = 200, max_sleep_avg = 10000, starvation_limit = 10000, cache_decay = 5;
+static s64 min_timeslice = 10, max_timeslice = 200, max_sleep_avg = 10000, starvation_limit = 10000,
+	   cache_decay = 5;
 static s64 child_penalty = 50, parent_penalty = 100, exit_weight = 3, bonus_ratio = 25;
 static s64 interactive_delta = 2, force_bonus0, hot_rule = 1;
 
@@ -61,8 +62,10 @@ static const struct tunable o1_tunables[] = {
 	{"exit_weight", "parts", 0, 100, 3, &exit_weight, TEST4},
 	{"bonus_ratio", "%", 0, 50, 25, &bonus_ratio, TEST4 " (PRIO_BONUS_RATIO)"},
 	{"interactive_delta", "levels", -20, 20, 2, &interactive_delta, TEST4},
-	{"force_bonus0", "bool", 0, 1, 0, &force_bonus0, "experiment of August 2003: no bonus, nobody interactive"},
-	{"cache_decay_ticks", "ms", 0, 1000, 5, &cache_decay, TEST4 " computes it from the cache size, 0..6 ms"},
+	{"force_bonus0", "bool", 0, 1, 0, &force_bonus0,
+	 "experiment of August 2003: no bonus, nobody interactive"},
+	{"cache_decay_ticks", "ms", 0, 1000, 5, &cache_decay,
+	 TEST4 " computes it from the cache size, 0..6 ms"},
 	{"hot_rule", "0 none, 1 as published, 2 as intended", 0, 2, 1, &hot_rule, TEST4 " is 1"},
 };
 
@@ -100,7 +103,8 @@ static inline struct o1_task *o1(const struct task *p)
 
 static inline struct task *task_of(struct list *link)
 {
-	return container_of((u64 *)container_of(link, struct o1_task, link), struct task, policy_area[0]);
+	return container_of((u64 *)container_of(link, struct o1_task, link), struct task,
+			    policy_area[0]);
 }
 
 static inline bool rt(const struct task *p)
@@ -144,7 +148,8 @@ static int own_prio(const struct task *p)
 	if (rt(p))
 		return 99 - p->rt_priority;
 	if (!force_bonus0)
-		bonus = USER_PRIOS * bonus_ratio * o1(p)->sleep_avg / k.max_sleep_avg / 100 - k.bonus_levels / 2;
+		bonus = USER_PRIOS * bonus_ratio * o1(p)->sleep_avg / k.max_sleep_avg / 100 -
+			k.bonus_levels / 2;
 	prio = static_prio(p) - (int)bonus;
 	return prio < MAX_RT_PRIO ? MAX_RT_PRIO : prio > MAX_PRIO - 1 ? MAX_PRIO - 1 : prio;
 }
@@ -194,15 +199,12 @@ static void o1_task_init(struct runq *rq, struct task *p)
 	p->prio = effective_prio(p);
 }
 
-/* Credit the time slept. A waker that is about to sleep itself (sync) bypasses it, as it bypasses preemption. */
-static void credit_sleep(struct runq *rq, struct task *p)
+/* Credit @slept > 0 ticks. A waker that is about to sleep itself (sync) bypasses it, as it bypasses preemption. */
+static __attribute__((noinline)) void credit_sleep(struct task *p, s64 slept)
 {
 	struct o1_task *t = o1(p);
-	s64 slept = (s64)(rq->jiffies - t->last_run) - 1;
 	u32 sum;
 
-	if (slept <= 0)
-		return;
 	sum = (u32)min(t->sleep_avg + slept, (s64)k.max_sleep_avg);
 	if (sum != t->sleep_avg) {
 		t->sleep_avg = sum;
@@ -211,7 +213,7 @@ static void credit_sleep(struct runq *rq, struct task *p)
 }
 
 /* The child takes its parent's priority and the place just before it: it runs first, at that priority, until its own is computed. */
-static bool enqueue_forked(struct task *parent, struct task *child)
+static __attribute__((noinline)) bool enqueue_forked(struct task *parent, struct task *child)
 {
 	struct o1_task *c = o1(child), *p = o1(parent);
 
@@ -230,11 +232,12 @@ static bool enqueue_forked(struct task *parent, struct task *child)
 static void o1_enqueue(struct runq *rq, struct task *p, u32 flags)
 {
 	struct o1_runq *q = rq->policy;
+	s64 slept = (s64)(rq->jiffies - o1(p)->last_run) - 1;
 
-	if ((flags & ENQ_FORK) && enqueue_forked(rq->waker, p))
+	if (unlikely((flags & ENQ_FORK) && enqueue_forked(rq->waker, p)))
 		return;
-	if ((flags & (ENQ_WAKEUP | ENQ_MIGRATED)) && !(flags & ENQ_SYNC))
-		credit_sleep(rq, p);
+	if (unlikely(slept > 0 && (flags & (ENQ_WAKEUP | ENQ_MIGRATED)) && !(flags & ENQ_SYNC)))
+		credit_sleep(p, slept);
 	array_add(q->active, p);
 }
 
@@ -243,7 +246,8 @@ static void o1_dequeue(struct runq *rq, struct task *p, u32 flags)
 	array_del(p);
 	o1(p)->array = NULL;
 	if (flags & DEQ_SLEEP)
-		o1(p)->last_run = rq->jiffies; /* here and not in pick_next(): it can wake before that is reached */
+		o1(p)->last_run =
+			rq->jiffies; /* here and not in pick_next(): it can wake before that is reached */
 }
 
 static struct task *o1_pick_next(struct runq *rq, struct task *prev)
@@ -279,7 +283,8 @@ static bool o1_preempts(struct runq *rq, struct task *p, u32 flags)
 
 	if (p->prio < curr->prio)
 		return !(flags & ENQ_SYNC);
-	return (flags & ENQ_PULLED) && p->prio == curr->prio && o1(p)->time_slice > o1(curr)->time_slice;
+	return (flags & ENQ_PULLED) && p->prio == curr->prio &&
+	       o1(p)->time_slice > o1(curr)->time_slice;
 }
 
 /* A sync wake-up is the only one that moves a task: to the waker's CPU, which is about to become free. */
@@ -361,7 +366,8 @@ static void o1_reap(struct task *child, struct task *parent)
 	if (c->first_time_slice)
 		p->time_slice = min(p->time_slice + c->time_slice, (s32)k.max_slice);
 	if (c->sleep_avg < p->sleep_avg)
-		p->sleep_avg = (u32)((p->sleep_avg * exit_weight + c->sleep_avg) / (exit_weight + 1));
+		p->sleep_avg =
+			(u32)((p->sleep_avg * exit_weight + c->sleep_avg) / (exit_weight + 1));
 }
 
 /* ----------------------------------------------------------- attributes */
@@ -377,7 +383,8 @@ static void change_prio(struct runq *rq, struct task *p, int prio)
 		array_add(array, p);
 }
 
-static bool o1_set_attr(struct runq *rq, struct task *p, int nice, unsigned class, unsigned rt_priority)
+static bool o1_set_attr(struct runq *rq, struct task *p, int nice, unsigned class,
+			unsigned rt_priority)
 {
 	struct o1_runq *q = rq->policy;
 	bool class_changes = class != p->class || rt_priority != p->rt_priority;
@@ -387,10 +394,11 @@ static bool o1_set_attr(struct runq *rq, struct task *p, int nice, unsigned clas
 	if (!class_changes) {
 		if (rt(p))
 			return false;
-		change_prio(rq, p, static_prio(p)); /* the bonus is lost until it is next computed */
+		change_prio(rq, p,
+			    static_prio(p)); /* the bonus is lost until it is next computed */
 		return rq->curr == p;
 	}
-	p->class = (u8)class;
+	p->class = (u8) class;
 	p->rt_priority = (u8)rt_priority;
 	/* As deactivate and activate did it: a task from the expired array gets back into the active one. */
 	if (o1(p)->array) {
@@ -419,7 +427,8 @@ static bool o1_lend(struct runq *rq, struct task *p, int prio)
 	}
 	if (p->on_rq != ON_RQ_QUEUED)
 		return false;
-	return rq->curr == p ? p->prio > old : p->prio < old && rq->curr != rq->idle && p->prio < rq->curr->prio;
+	return rq->curr == p ? p->prio > old
+			     : p->prio < old && rq->curr != rq->idle && p->prio < rq->curr->prio;
 }
 
 static bool o1_better(const struct task *a, const struct task *b)
@@ -478,9 +487,9 @@ static unsigned o1_steal(struct runq *src, struct runq *dst, bool idle, unsigned
 
 static void o1_show_task(const struct task *p, void (*print)(const char *fmt, ...))
 {
-	print("prio %d static %d sleep_avg %u of %u slice %d of %u first %u interactive %d\n", p->prio,
-	      static_prio(p), o1(p)->sleep_avg, k.max_sleep_avg, o1(p)->time_slice, time_slice(p),
-	      o1(p)->first_time_slice, interactive(p));
+	print("prio %d static %d sleep_avg %u of %u slice %d of %u first %u interactive %d\n",
+	      p->prio, static_prio(p), o1(p)->sleep_avg, k.max_sleep_avg, o1(p)->time_slice,
+	      time_slice(p), o1(p)->first_time_slice, interactive(p));
 }
 
 static void o1_dump(struct runq *rq, void (*print)(const char *fmt, ...))
@@ -494,9 +503,11 @@ static void o1_dump(struct runq *rq, void (*print)(const char *fmt, ...))
 		print("  %s: %u tasks\n", a ? "expired" : "active", array->nr_active);
 		for (unsigned i = bit_find_first(array->bitmap, MAX_PRIO); i < MAX_PRIO;
 		     i = bit_find_next(array->bitmap, MAX_PRIO, i + 1)) {
-			for (struct list *l = array->queue[i].next; l && l != &array->queue[i] && left; l = l->next, left--)
-				print("    %u: task %u (%s) slice %d sleep_avg %u\n", i, task_of(l)->id, task_of(l)->comm,
-				      o1(task_of(l))->time_slice, o1(task_of(l))->sleep_avg);
+			for (struct list *l = array->queue[i].next;
+			     l && l != &array->queue[i] && left; l = l->next, left--)
+				print("    %u: task %u (%s) slice %d sleep_avg %u\n", i,
+				      task_of(l)->id, task_of(l)->comm, o1(task_of(l))->time_slice,
+				      o1(task_of(l))->sleep_avg);
 		}
 	}
 }
@@ -525,7 +536,8 @@ static const char *o1_check(struct runq *rq)
 			for (l = l->next; l != &array->queue[i]; l = l->next, n++) {
 				struct task *p = task_of(l);
 
-				if (p->prio != i || o1(p)->array != array || p->on_rq != ON_RQ_QUEUED || p->cpu != rq->cpu)
+				if (p->prio != i || o1(p)->array != array ||
+				    p->on_rq != ON_RQ_QUEUED || p->cpu != rq->cpu)
 					return "a queued task's fields do not name its queue";
 				if (l->next->prev != l || n > rq->nr_running)
 					return "list broken";

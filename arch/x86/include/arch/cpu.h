@@ -21,7 +21,8 @@ struct mm;
 #define CPU_NEED_RESCHED  20
 #define CPU_KSTACK_TOP	  24
 #define CPU_USER_RSP	  32
-#define CPU_WORK	  40
+#define CPU_MM		  64
+#define CPU_IRQ_DEPTH	  72
 
 struct cpu {
 	struct cpu *self;     /* constant */
@@ -132,7 +133,10 @@ static inline void preempt_enable(void)
 /** in_interrupt() - are we inside a hardware interrupt handler on this CPU? */
 static inline bool in_interrupt(void)
 {
-	return this_cpu()->irq_depth != 0;
+	u32 n;
+
+	__asm__ volatile("movl %%gs:%c1, %0" : "=r"(n) : "i"(CPU_IRQ_DEPTH));
+	return n != 0;
 }
 
 #endif

@@ -6,6 +6,7 @@
 #define ARCH_MACHINE_H
 
 #include "arch/cpu.h"
+#include "arch/io.h"
 #include "arch/irq.h"
 #include "arch/spinlock.h"
 
@@ -42,6 +43,30 @@ static inline void machine_clear_need_resched(void)
 static inline void machine_set_current(struct task *t)
 {
 	__asm__ volatile("movq %0, %%gs:8" ::"r"(t) : "memory");
+}
+
+/*
+ * machine_switch() of kernel/sched/machine.h. All registers change hands: the compiler saves what it needs around it, once, and
+ * arch_switch (entry.asm) saves only the frame pointer, which a debug build does not let it have.
+ */
+static inline struct task *machine_switch(struct task *prev, struct task *next)
+{
+	struct task *last;
+
+	__asm__ volatile("call arch_switch"
+			 : "=a"(last), "+D"(prev), "+S"(next)
+			 :
+			 : "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+			   "memory", "cc");
+	return last;
+}
+
+/* machine_now() of kernel/sched/machine.h: TSC cycles since clock_start(), scaled by 32.32 ns each (0 before calibration). */
+extern u64 tsc_base, tsc_mult;
+
+static inline u64 machine_now(void)
+{
+	return (u64)(((unsigned __int128)(rdtsc() - tsc_base) * tsc_mult) >> 32);
 }
 
 #define machine_cpus_present() cpus_present

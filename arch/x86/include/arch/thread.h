@@ -57,20 +57,24 @@ int arch_ioperm(struct arch_thread *t, u64 from, u64 num, bool on);
 void arch_fpu_save_current(struct arch_thread *t);
 
 /**
+ * arch_fpu_save_user(), arch_fpu_load_user() - the same between the FPU and a 16-aligned 512-byte image in user memory.
+ * Return: 0; -EFAULT if the memory or the image is bad. Context: task (may fault pages in).
+ */
+int arch_fpu_save_user(void *user_image);
+int arch_fpu_load_user(const void *user_image);
+
+/**
  * arch_fpu_load_current() - load the 512-byte FXSAVE @image into the FPU of the current thread (sigreturn). Invalid MXCSR bits are
  * masked. @image is kernel memory other than @t's own image, which a preemption in between would overwrite.
  */
 void arch_fpu_load_current(struct arch_thread *t, const void *image);
 
-struct task;
-
-/**
- * arch_switch() - switch kernel stacks from @prev to @next; FPU image, segment bases, TSS stack and port bitmap follow.
- * @prev_task: handed through to the other side. Context: interrupts off, run-queue lock held.
- * Return: @prev_task as passed by whoever switched back to @prev.
+/*
+ * Where the context switch (machine_switch() of arch/machine.h, entry.asm) finds the struct arch_thread and the address space
+ * (struct mm *) that belong to a struct task: both lie in one structure.
  */
-struct task *arch_switch(struct arch_thread *prev, struct arch_thread *next,
-			 struct task *prev_task);
+#define TASK_ARCH 288
+#define TASK_MM 856
 
 /**
  * arch_user_return() - leave the kernel with the registers at the top of the stack, all of them loaded: for a kernel task that became a

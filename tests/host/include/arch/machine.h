@@ -25,9 +25,9 @@ typedef struct spinlock {
 	u32 rank;
 	const char *name;
 } spinlock_t;
-#define SPINLOCK_INIT(lock_name, lock_rank)                                                        \
-	{                                                                                          \
-		.rank = (lock_rank), .name = (lock_name)                                           \
+#define SPINLOCK_INIT(lock_name, lock_rank)              \
+	{                                                \
+		.rank = (lock_rank), .name = (lock_name) \
 	}
 
 struct host_cpu {
