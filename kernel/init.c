@@ -40,7 +40,8 @@ static void run_selftests(void)
 	u64 switches, hash;
 
 	hash = sched_switch_hash(&switches);
-	klog("power-off: switches %llu hash %016llx", (unsigned long long)switches, (unsigned long long)hash);
+	klog("power-off: switches %llu hash %016llx", (unsigned long long)switches,
+	     (unsigned long long)hash);
 	arch_power_off(failed ? EXIT_CODE_TESTS_FAILED : EXIT_CODE_OK);
 }
 
@@ -83,11 +84,13 @@ static void apply_tunables(void)
 		const char *name = options.tunables[i].name, *value = options.tunables[i].value;
 		bool negative = *value == '-';
 		u64 v = 0;
-		int err = parse_u64(value + negative, &v) ? sched_set_tunable(name, negative ? -(s64)v : (s64)v) :
-							    -EINVAL;
+		int err = parse_u64(value + negative, &v)
+				  ? sched_set_tunable(name, negative ? -(s64)v : (s64)v)
+				  : -EINVAL;
 
 		if (err == -ENOENT)
-			klog("sched.%s: policy %s has no such tunable: ignored", name, sched_policy_name());
+			klog("sched.%s: policy %s has no such tunable: ignored", name,
+			     sched_policy_name());
 		else if (err)
 			klog("sched.%s=%s: not a number in its range: ignored", name, value);
 	}

@@ -22,8 +22,8 @@
 #define CALIBRATION_TICKS 11932u /* 10 ms of the PIT */
 #define COARSE_TICKS	  120u	 /* 100 us */
 
-u64 tsc_base; /* TSC at entry into the kernel */
-u64 tsc_mult; /* ns per TSC cycle, 32.32; 0 before calibration */
+u64 tsc_base;	       /* TSC at entry into the kernel */
+u64 tsc_mult;	       /* ns per TSC cycle, 32.32; 0 before calibration */
 static u64 lapic_mult; /* timer counts per ns, 32.32 */
 static bool nop_wait, slicer;
 static u64 slicer_seed;

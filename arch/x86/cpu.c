@@ -47,7 +47,8 @@ void cpu_block_init(struct cpu_block *b, unsigned index, u32 apic_id)
 	c->index = index;
 	c->apic_id = apic_id;
 	c->arch = &b->arch;
-	c->preempt_count = 1; /* start-up must not be preempted; whoever enters the idle loop opens */
+	c->preempt_count =
+		1; /* start-up must not be preempted; whoever enters the idle loop opens */
 	for (unsigned i = 0; i < 3; i++)
 		b->arch.tss.ist[i] = (u64)b->stacks[i] + IST_STACK_SIZE;
 	b->arch.tss.io_bitmap_offset = NO_IO_BITMAP;

@@ -71,9 +71,9 @@ struct tss {
 
 /** struct cpu_arch - private part of a CPU. This CPU only, interrupts off. The first fields are known to entry.asm. */
 struct cpu_arch {
-	u64 user_gs;        /* value of MSR_KERNEL_GS_BASE, the user's base while we are in the kernel */
-	u8 *io_bitmap;      /* whose copy the TSS holds, or NULL */
-	u64 user_fs;        /* value of MSR_FS_BASE */
+	u64 user_gs;   /* value of MSR_KERNEL_GS_BASE, the user's base while we are in the kernel */
+	u8 *io_bitmap; /* whose copy the TSS holds, or NULL */
+	u64 user_fs;   /* value of MSR_FS_BASE */
 	u64 gdt[8];
 	struct tss tss;
 	volatile u32 stopped;	      /* panic: halted, stop_regs valid */

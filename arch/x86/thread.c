@@ -53,7 +53,8 @@ void arch_thread_init_kernel(struct arch_thread *t, u64 kstack_top, void (*fn)(v
 	struct start_frame *f = (struct start_frame *)end - 1;
 
 	*end = 0;
-	*f = (struct start_frame){ .sw.rip = (u64)thread_start_kernel, .fn = (u64)fn, .arg = (u64)arg };
+	*f = (struct start_frame){
+		.sw.rip = (u64)thread_start_kernel, .fn = (u64)fn, .arg = (u64)arg};
 	t->rsp = (u64)f;
 	t->kstack_top = kstack_top;
 	t->user = false;

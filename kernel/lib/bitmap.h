@@ -99,7 +99,7 @@ static inline bool cpumask_and(struct cpumask *dst, const struct cpumask *a,
 	return any != 0;
 }
 
-#define for_each_cpu_in(cpu, mask)                                                                 \
+#define for_each_cpu_in(cpu, mask) \
 	for ((cpu) = cpumask_first(mask); (cpu) < MAX_CPUS; (cpu) = cpumask_next(mask, (cpu) + 1))
 
 #endif

@@ -11,9 +11,9 @@ struct list {
 	struct list *next, *prev;
 };
 
-#define LIST_INIT(name)                                                                            \
-	{                                                                                          \
-		&(name), &(name)                                                                   \
+#define LIST_INIT(name)          \
+	{                        \
+		&(name), &(name) \
 	}
 
 /** list_init() - make @l an empty head or an unlinked node. */
@@ -75,17 +75,17 @@ static inline void list_splice_tail_init(struct list *from, struct list *to)
 	list_init(from);
 }
 
-#define list_entry(ptr, type, member) container_of(ptr, type, member)
+#define list_entry(ptr, type, member)  container_of(ptr, type, member)
 #define list_first(head, type, member) list_entry((head)->next, type, member)
-#define list_last(head, type, member) list_entry((head)->prev, type, member)
-#define list_for_each(pos, head, member)                                                           \
-	for (pos = list_entry((head)->next, __typeof__(*pos), member); &pos->member != (head);     \
+#define list_last(head, type, member)  list_entry((head)->prev, type, member)
+#define list_for_each(pos, head, member)                                                       \
+	for (pos = list_entry((head)->next, __typeof__(*pos), member); &pos->member != (head); \
 	     pos = list_entry(pos->member.next, __typeof__(*pos), member))
 /* The loop body may unlink and free pos. */
-#define list_for_each_safe(pos, tmp, head, member)                                                 \
-	for (pos = list_entry((head)->next, __typeof__(*pos), member),                             \
-	    tmp = list_entry(pos->member.next, __typeof__(*pos), member);                          \
-	     &pos->member != (head);                                                               \
+#define list_for_each_safe(pos, tmp, head, member)                        \
+	for (pos = list_entry((head)->next, __typeof__(*pos), member),    \
+	    tmp = list_entry(pos->member.next, __typeof__(*pos), member); \
+	     &pos->member != (head);                                      \
 	     pos = tmp, tmp = list_entry(tmp->member.next, __typeof__(*tmp), member))
 
 #endif

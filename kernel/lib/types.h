@@ -20,32 +20,32 @@ typedef int32_t s32;
 typedef int64_t s64;
 
 #define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
-#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define ALIGN_UP(x, a) (((x) + ((a)-1)) & ~((a)-1))
-#define ALIGN_DOWN(x, a) ((x) & ~((a)-1))
-#define DIV_ROUND_UP(n, d) (((n) + (d)-1) / (d))
+#define ARRAY_SIZE(a)			(sizeof(a) / sizeof((a)[0]))
+#define ALIGN_UP(x, a)			(((x) + ((a)-1)) & ~((a)-1))
+#define ALIGN_DOWN(x, a)		((x) & ~((a)-1))
+#define DIV_ROUND_UP(n, d)		(((n) + (d)-1) / (d))
 
-#define likely(x) __builtin_expect(!!(x), 1)
+#define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
-#define barrier() __asm__ volatile("" ::: "memory")
+#define barrier()   __asm__ volatile("" ::: "memory")
 
-#define READ_ONCE(x) (*(const volatile __typeof__(x) *)&(x))
+#define READ_ONCE(x)	 (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
 
-#define min(a, b)                                                                                  \
-	({                                                                                         \
-		__typeof__(a) min_a_ = (a);                                                        \
-		__typeof__(b) min_b_ = (b);                                                        \
-		min_a_ < min_b_ ? min_a_ : min_b_;                                                 \
+#define min(a, b)                                  \
+	({                                         \
+		__typeof__(a) min_a_ = (a);        \
+		__typeof__(b) min_b_ = (b);        \
+		min_a_ < min_b_ ? min_a_ : min_b_; \
 	})
-#define max(a, b)                                                                                  \
-	({                                                                                         \
-		__typeof__(a) max_a_ = (a);                                                        \
-		__typeof__(b) max_b_ = (b);                                                        \
-		max_a_ > max_b_ ? max_a_ : max_b_;                                                 \
+#define max(a, b)                                  \
+	({                                         \
+		__typeof__(a) max_a_ = (a);        \
+		__typeof__(b) max_b_ = (b);        \
+		max_a_ > max_b_ ? max_a_ : max_b_; \
 	})
 
-#define NSEC_PER_SEC 1000000000ull
+#define NSEC_PER_SEC  1000000000ull
 #define NSEC_PER_MSEC 1000000ull
 #define NSEC_PER_USEC 1000ull
 

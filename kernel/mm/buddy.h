@@ -10,17 +10,17 @@
 #include "lib/types.h"
 
 #define BUDDY_ORDERS 11 /* largest block: 2^10 frames, 4 MiB */
-#define BUDDY_NONE (~0ull)
+#define BUDDY_NONE   (~0ull)
 
-#define PG_FREE 1u   /* first frame of a free block, linked; under the buddy's lock */
+#define PG_FREE	  1u /* first frame of a free block, linked; under the buddy's lock */
 #define PG_CACHED 2u /* lies in a CPU's page cache (debug builds only) */
 
 /** struct page - one for each page frame of RAM, and of the holes in it (never free). */
 struct page {
-	u32 refs;         /* atomic; 0 = free */
-	u8 order;         /* of a free block's first page */
-	u8 flags;         /* PG_* */
-	u16 entries;      /* of a page table: entries that are not 0, under mm->lock */
+	u32 refs;	  /* atomic; 0 = free */
+	u8 order;	  /* of a free block's first page */
+	u8 flags;	  /* PG_* */
+	u16 entries;	  /* of a page table: entries that are not 0, under mm->lock */
 	struct list link; /* free lists; a user may use it while it owns the page */
 };
 
@@ -29,8 +29,8 @@ extern struct page *page_array;
 
 struct buddy {
 	struct page *pages; /* constant */
-	u64 nr;             /* constant: frames in pages[] */
-	u64 nr_free;        /* frames in the free lists */
+	u64 nr;		    /* constant: frames in pages[] */
+	u64 nr_free;	    /* frames in the free lists */
 	struct list free[BUDDY_ORDERS];
 };
 

@@ -20,9 +20,11 @@ static struct vma *vma_for(struct mm *mm, u64 addr)
 	if (addr < v->start) {
 		if (!(v->flags & VM_GROWSDOWN) || addr < v->limit)
 			return NULL;
-		prev = v->link.prev != &mm->vmas ? list_entry(v->link.prev, struct vma, link) : NULL;
+		prev = v->link.prev != &mm->vmas ? list_entry(v->link.prev, struct vma, link)
+						 : NULL;
 		/* Keep away from what is mapped below, unless that is itself only a guard. */
-		if (prev && prev->flags & (VM_READ | VM_WRITE | VM_EXEC) && prev->end + STACK_GAP > addr)
+		if (prev && prev->flags & (VM_READ | VM_WRITE | VM_EXEC) &&
+		    prev->end + STACK_GAP > addr)
 			return NULL;
 		v->start = addr;
 	}
@@ -53,7 +55,8 @@ static void fault_around(struct mm *mm, const struct vma *v, u64 addr, pte_t *pt
 
 		if (*pte)
 			continue;
-		if (v->object->ops->page(v->object, v->offset + (a - v->start), &phys, &device, &valid))
+		if (v->object->ops->page(v->object, v->offset + (a - v->start), &phys, &device,
+					 &valid))
 			break;
 		if (!device) {
 			page_put(phys);
@@ -71,7 +74,8 @@ static int fault_object(struct mm *mm, const struct vma *v, u64 addr, pte_t *pte
 	u64 phys, valid, copy;
 	int ret;
 
-	ret = v->object->ops->page(v->object, v->offset + (addr - v->start), &phys, &device, &valid);
+	ret = v->object->ops->page(v->object, v->offset + (addr - v->start), &phys, &device,
+				   &valid);
 	if (ret)
 		return ret;
 	if (valid < PAGE_SIZE || (write && !shared)) {
@@ -91,7 +95,8 @@ static int fault_object(struct mm *mm, const struct vma *v, u64 addr, pte_t *pte
 			page_put(phys);
 		if (!copy)
 			return -ENOMEM;
-		pte_install(mm, pte, copy | pte_bits(v->flags) | (v->flags & VM_WRITE ? PTE_W | PTE_D : 0));
+		pte_install(mm, pte,
+			    copy | pte_bits(v->flags) | (v->flags & VM_WRITE ? PTE_W | PTE_D : 0));
 		return 0;
 	}
 	phys |= pte_bits(v->flags) | (device ? PTE_DEV : 0);
@@ -140,14 +145,17 @@ static int fault_locked(struct mm *mm, u64 addr, bool write, bool exec)
 
 	if (unlikely(!v))
 		return -EFAULT;
-	if (unlikely(!(v->flags & (write ? VM_WRITE : exec ? VM_EXEC : VM_READ | VM_WRITE | VM_EXEC))))
+	if (unlikely(!(v->flags & (write  ? VM_WRITE
+				   : exec ? VM_EXEC
+					  : VM_READ | VM_WRITE | VM_EXEC))))
 		return -EACCES;
 	pte = table_pte(mm, addr, true);
 	if (unlikely(!pte))
 		return -ENOMEM;
 	e = *pte;
 	if (!e)
-		return v->object ? fault_object(mm, v, addr, pte, write) : fault_anonymous(mm, v, pte);
+		return v->object ? fault_object(mm, v, addr, pte, write)
+				 : fault_anonymous(mm, v, pte);
 	KASSERT(e & PTE_P); /* PTE_KEPT only where no access is allowed */
 	if (write && !(e & PTE_W)) {
 		KASSERT(e & PTE_COW);

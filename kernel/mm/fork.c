@@ -67,7 +67,7 @@ struct mm *mm_fork(struct mm *from)
 	if (!to)
 		return NULL;
 	spin_lock(&from->lock);
-	list_for_each(v, &from->vmas, link) {
+	list_for_each (v, &from->vmas, link) {
 		struct vma *copy = vma_alloc();
 
 		if (!copy) {

@@ -19,9 +19,9 @@
 extern const char _text[], _etext[], _rodata[], _data[], _ksyms[], _end[];
 
 #define IMAGE_START 0x100000ull /* physical: .boot */
-#define MAX_FREE (BOOT_MAX_REGIONS + BOOT_MAX_MODULES + 8)
-#define SIZE_2M (1ull << 21)
-#define SIZE_1G (1ull << 30)
+#define MAX_FREE    (BOOT_MAX_REGIONS + BOOT_MAX_MODULES + 8)
+#define SIZE_2M	    (1ull << 21)
+#define SIZE_1G	    (1ull << 30)
 #define BOOT_MAPPED (1ull << 32)
 
 u64 kernel_pml4;
@@ -46,7 +46,7 @@ static void reserve(u64 start, u64 end)
 				panic("memory map: too many pieces");
 			memmove(r + 2, r + 1, (nr_free_ranges - i - 1) * sizeof(*r));
 			nr_free_ranges++;
-			r[1] = (struct boot_region){ end, r->end };
+			r[1] = (struct boot_region){end, r->end};
 			r->end = start;
 		} else if (r->start < start) {
 			r->end = start;
@@ -73,7 +73,8 @@ static u64 early_alloc(u64 size, u64 limit)
 		memset(phys_to_virt(start), 0, size);
 		return start;
 	}
-	panic("not enough memory to start: no %llu KiB in one piece", (unsigned long long)size >> 10);
+	panic("not enough memory to start: no %llu KiB in one piece",
+	      (unsigned long long)size >> 10);
 }
 
 static u64 kernel_table_page(void)
@@ -169,7 +170,8 @@ static void build_tables(void)
 		if (!pml4[i])
 			continue;
 		if (kernel_upper_nr == ARRAY_SIZE(kernel_upper))
-			panic("more than %zu x 512 GiB of kernel address space", ARRAY_SIZE(kernel_upper));
+			panic("more than %zu x 512 GiB of kernel address space",
+			      ARRAY_SIZE(kernel_upper));
 		kernel_upper[kernel_upper_nr++] = (u16)i;
 	}
 }
@@ -208,7 +210,8 @@ void mem_init(u64 limit)
 	u64 highest = 0, array, nr, usable = 0;
 
 	if (limit && limit < virt_to_phys(_end) + SIZE_2M) {
-		klog("mem=%llu bytes is too little to start with: ignored", (unsigned long long)limit);
+		klog("mem=%llu bytes is too little to start with: ignored",
+		     (unsigned long long)limit);
 		limit = 0;
 	}
 	for (unsigned i = 0; i < boot_info.nr_ram; i++) {

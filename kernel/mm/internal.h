@@ -13,8 +13,8 @@
 
 /* ---- per-CPU stocks (page.c) ---- */
 
-#define CPU_PAGES 64  /* free pages a CPU keeps */
-#define CPU_BATCH 16  /* exchanged with the buddy system at once */
+#define CPU_PAGES  64 /* free pages a CPU keeps */
+#define CPU_BATCH  16 /* exchanged with the buddy system at once */
 #define CPU_TABLES 40 /* cleared page tables */
 #define CPU_STACKS 8  /* kernel stacks */
 
@@ -25,7 +25,7 @@
 struct mm_cpu {
 	spinlock_t lock; /* LOCK_PAGE_CPU */
 	u32 nr_pages, nr_tables, nr_stacks;
-	u64 pages[CPU_PAGES];   /* frames, refs 0 */
+	u64 pages[CPU_PAGES];	/* frames, refs 0 */
 	u64 tables[CPU_TABLES]; /* frames full of zeroes, refs 1 */
 	u64 stacks[CPU_STACKS]; /* tops */
 };
@@ -138,9 +138,9 @@ static inline void pte_install(struct mm *mm, pte_t *pte, pte_t value)
  */
 struct gather {
 	struct mm *mm;
-	bool dead;         /* no CPU can have translations: nothing to flush */
-	bool changed;      /* an entry was changed since the last flush */
-	u64 first, last;   /* lowest and highest page changed */
+	bool dead;	 /* no CPU can have translations: nothing to flush */
+	bool changed;	 /* an entry was changed since the last flush */
+	u64 first, last; /* lowest and highest page changed */
 	unsigned nr_pages, nr_tables;
 	u64 pages[GATHER_MAX], tables[16];
 };

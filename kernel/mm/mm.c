@@ -78,7 +78,7 @@ void mm_put(struct mm *mm)
 	mm_evict(mm);
 	/* Nobody knows the mm any more: no lock, nothing to flush. */
 	gather_init(&g, mm, true);
-	list_for_each_safe(v, tmp, &mm->vmas, link) {
+	list_for_each_safe (v, tmp, &mm->vmas, link) {
 		gather_range(&g, v->start, v->end);
 		vma_free(v);
 	}
@@ -143,7 +143,8 @@ size_t mm_read(struct mm *mm, u64 addr, void *dst, size_t n)
 
 		if (!pte || !(*pte & PTE_P))
 			break;
-		memcpy((char *)dst + done, (char *)phys_to_virt(*pte & PTE_ADDR) + (a & ~PAGE_MASK), part);
+		memcpy((char *)dst + done, (char *)phys_to_virt(*pte & PTE_ADDR) + (a & ~PAGE_MASK),
+		       part);
 		done += part;
 	}
 	spin_unlock(&mm->lock);

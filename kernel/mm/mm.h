@@ -55,7 +55,7 @@ u64 low_page(void);
 
 struct mem_stats {
 	u64 total_pages, free_pages; /* free includes all caches: what could be allocated */
-	u64 slab_objects;            /* objects handed out by all caches */
+	u64 slab_objects;	     /* objects handed out by all caches */
 };
 /** mem_stats() - exact while nobody else allocates. Empties the object caches' free objects first: not for fast paths. Context: task. */
 void mem_stats(struct mem_stats *st);
@@ -92,14 +92,16 @@ void *mmio_map(u64 phys, size_t size);
 
 /* ---- address spaces (mm.c, fault.c, mmap.c) ---- */
 
-#define VM_READ 1u
-#define VM_WRITE 2u
-#define VM_EXEC 4u
-#define VM_SHARED 8u
+#define VM_READ	     1u
+#define VM_WRITE     2u
+#define VM_EXEC	     4u
+#define VM_SHARED    8u
 #define VM_GROWSDOWN 16u /* a stack: grows to vma.limit */
-#define VM_HEAP 32u
-#define VM_NOWRITE 64u   /* mm_protect() may never make it writable: a shared mapping of something read-only */
-#define STACK_GAP (256 * PAGE_SIZE) /* kept free below a stack, so that running over its end hits nothing */
+#define VM_HEAP	     32u
+#define VM_NOWRITE \
+	64u /* mm_protect() may never make it writable: a shared mapping of something read-only */
+#define STACK_GAP \
+	(256 * PAGE_SIZE) /* kept free below a stack, so that running over its end hits nothing */
 
 /**
  * struct vm_object - what backs a mapping other than anonymous memory: a file of the boot archive, a device, shared memory.
@@ -124,24 +126,26 @@ void vm_object_put(struct vm_object *o);
 struct vm_object *vm_object_anonymous(u64 size);
 
 struct vma {
-	struct list link;      /* mm->vmas, ascending, under mm->lock */
-	u64 start, end;        /* page-aligned, [start, end) */
-	u64 limit;             /* VM_GROWSDOWN: lowest start */
-	u32 flags;             /* VM_* */
+	struct list link;	  /* mm->vmas, ascending, under mm->lock */
+	u64 start, end;		  /* page-aligned, [start, end) */
+	u64 limit;		  /* VM_GROWSDOWN: lowest start */
+	u32 flags;		  /* VM_* */
 	struct vm_object *object; /* NULL: anonymous */
-	u64 offset;            /* of start in object */
+	u64 offset;		  /* of start in object */
 };
 
 struct mm {
-	u64 pml4;              /* physical, constant */
-	spinlock_t lock;       /* page tables of the user half, vmas, brk (LOCK_MM; held with interrupts on, preemption off) */
-	struct list vmas;      /* struct vma, ascending, under lock */
-	struct vma *last;      /* vma of the last fault, or NULL */
-	u32 users;             /* atomic: processes that run in it */
-	struct cpumask cpus;   /* CPUs whose CR3 may point here; bits set/cleared atomically by the CPU itself with interrupts off */
+	u64 pml4; /* physical, constant */
+	spinlock_t
+		lock; /* page tables of the user half, vmas, brk (LOCK_MM; held with interrupts on, preemption off) */
+	struct list vmas; /* struct vma, ascending, under lock */
+	struct vma *last; /* vma of the last fault, or NULL */
+	u32 users;	  /* atomic: processes that run in it */
+	struct cpumask
+		cpus; /* CPUs whose CR3 may point here; bits set/cleared atomically by the CPU itself with interrupts off */
 	u64 brk_start, brk;
-	u64 id;                /* for policies and traces; never reused */
-	u64 nr_pages;          /* resident user pages, under lock */
+	u64 id;			/* for policies and traces; never reused */
+	u64 nr_pages;		/* resident user pages, under lock */
 	u64 arg_start, arg_end; /* argument strings (for /proc/PID/cmdline), constant after exec */
 };
 
@@ -186,7 +190,8 @@ u64 mm_find_free(struct mm *mm, u64 hint, u64 len);
  * mm_map_free() - mm_map() where nothing is mapped: at *@addr if that is free, else (unless @exact) where mm_find_free() would look. No
  * other thread can take the place in between. Return: 0 and *@addr; -EEXIST (@exact), -ENOMEM, or as mm_map().
  */
-int mm_map_free(struct mm *mm, u64 *addr, bool exact, u64 len, u32 flags, struct vm_object *object, u64 offset);
+int mm_map_free(struct mm *mm, u64 *addr, bool exact, u64 len, u32 flags, struct vm_object *object,
+		u64 offset);
 /** mm_brk() - brk(2): Return: the new break (unchanged on failure). */
 u64 mm_brk(struct mm *mm, u64 brk);
 /** mm_write() - copy into another address space (exec builds the stack of a new mm); faults pages in. Return: 0, -EFAULT, -ENOMEM. */
@@ -231,6 +236,5 @@ int get_user_u32(u32 *dst, const u32 *user_src);
 int get_user_u64(u64 *dst, const u64 *user_src);
 int put_user_u32(u32 *user_dst, u32 v);
 int put_user_u64(u64 *user_dst, u64 v);
-
 
 #endif

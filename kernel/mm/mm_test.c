@@ -6,7 +6,7 @@
 #include "mm/test.h"
 
 #define BASE 0x10000000ull
-#define RW (VM_READ | VM_WRITE)
+#define RW   (VM_READ | VM_WRITE)
 
 static u32 vma_count(struct mm *mm)
 {
@@ -15,7 +15,7 @@ static u32 vma_count(struct mm *mm)
 	u64 end = 0;
 
 	spin_lock(&mm->lock);
-	list_for_each(v, &mm->vmas, link) {
+	list_for_each (v, &mm->vmas, link) {
 		EXPECT(v->start >= end && v->end > v->start); /* sorted, disjoint */
 		end = v->end;
 		n++;
@@ -62,7 +62,8 @@ SELFTEST(mm_demand_zero)
 	EXPECT_EQ(phys & ~PAGE_MASK, 8);
 	EXPECT_EQ(*(u64 *)phys_to_virt(phys), 0);
 	EXPECT_EQ(mm->nr_pages, 1);
-	EXPECT_EQ(poke(mm, BASE + 6 * PAGE_SIZE - 4, 0x1122334455667788ull), 0); /* across a boundary */
+	EXPECT_EQ(poke(mm, BASE + 6 * PAGE_SIZE - 4, 0x1122334455667788ull),
+		  0); /* across a boundary */
 	EXPECT_EQ(peek(mm, BASE + 6 * PAGE_SIZE - 4), 0x1122334455667788ull);
 	EXPECT_EQ(mm->nr_pages, 2);
 	EXPECT_EQ(poke(mm, BASE - 8, 1), -EFAULT);
@@ -141,11 +142,13 @@ SELFTEST(mm_find_free)
 		return;
 	EXPECT_EQ(mm_map(mm, stack, 4 * PAGE_SIZE, RW | VM_GROWSDOWN, NULL, stack - 0x700000), 0);
 	a = mm_find_free(mm, 0, 0x400000);
-	EXPECT(a && a + 0x400000 <= stack - 0x700000 - STACK_GAP); /* the space above is too small */
+	EXPECT(a &&
+	       a + 0x400000 <= stack - 0x700000 - STACK_GAP); /* the space above is too small */
 	EXPECT_EQ(mm_map(mm, a, 0x400000, RW, NULL, 0), 0);
 	b = mm_find_free(mm, a, 0x400000);
 	EXPECT_EQ(b, a - 0x400000);
-	EXPECT_EQ(mm_find_free(mm, stack - 0x300000, PAGE_SIZE), USER_END - PAGE_SIZE); /* not in the stack's way */
+	EXPECT_EQ(mm_find_free(mm, stack - 0x300000, PAGE_SIZE),
+		  USER_END - PAGE_SIZE); /* not in the stack's way */
 	EXPECT_EQ(mm_find_free(mm, 0, USER_END), 0);
 	EXPECT_EQ(mm_find_free(mm, 0, USER_END - 0x600000), 0);
 	EXPECT_EQ(mm_find_free(mm, BASE, 123), BASE);
@@ -293,7 +296,8 @@ SELFTEST(mm_stack_brk)
 	if (!EXPECT(mm))
 		return;
 	/* Growth stops a gap short of what lies below. */
-	EXPECT_EQ(mm_map(mm, top - PAGE_SIZE, PAGE_SIZE, RW | VM_GROWSDOWN, NULL, top - 0x800000), 0);
+	EXPECT_EQ(mm_map(mm, top - PAGE_SIZE, PAGE_SIZE, RW | VM_GROWSDOWN, NULL, top - 0x800000),
+		  0);
 	EXPECT_EQ(mm_map(mm, top - 0x300000, PAGE_SIZE, RW, NULL, 0), 0);
 	EXPECT_EQ(poke(mm, top - 0x300000 + PAGE_SIZE + STACK_GAP, 1), 0);
 	EXPECT_EQ(poke(mm, top - 0x300000 + STACK_GAP, 1), -EFAULT);
@@ -337,11 +341,11 @@ static void file_release(struct vm_object *o)
 	file_releases++;
 }
 
-static const struct vm_object_ops file_ops = { .page = file_page, .release = file_release };
+static const struct vm_object_ops file_ops = {.page = file_page, .release = file_release};
 
 SELFTEST(mm_file)
 {
-	struct vm_object file = { .ops = &file_ops, .refs = 1 };
+	struct vm_object file = {.ops = &file_ops, .refs = 1};
 	u64 before = test_free_pages(), phys;
 	struct mm *mm, *child;
 
@@ -351,7 +355,8 @@ SELFTEST(mm_file)
 	memset(phys_to_virt(file_phys), 0, FILE_PAGES * PAGE_SIZE);
 	for (unsigned i = 0; i < FILE_PAGES; i++)
 		*(u64 *)phys_to_virt(file_phys + i * PAGE_SIZE) = 500 + i;
-	memset((char *)phys_to_virt(file_phys + (FILE_PAGES - 1) * PAGE_SIZE) + 100, 0xff, PAGE_SIZE - 100);
+	memset((char *)phys_to_virt(file_phys + (FILE_PAGES - 1) * PAGE_SIZE) + 100, 0xff,
+	       PAGE_SIZE - 100);
 	file_releases = 0;
 	mm = mm_create();
 	if (!EXPECT(mm))
@@ -464,7 +469,7 @@ SELFTEST(mm_out_of_memory)
 	if (!child)
 		return;
 	page_alloc_fail_after(0);
-	EXPECT_EQ(poke(child, BASE, 5), -ENOMEM);             /* a copy is due */
+	EXPECT_EQ(poke(child, BASE, 5), -ENOMEM);	      /* a copy is due */
 	EXPECT_EQ(poke(child, BASE + PAGE_SIZE, 5), -ENOMEM); /* demand zero */
 	EXPECT_EQ(mm_protect(child, BASE + PAGE_SIZE, PAGE_SIZE, VM_READ), -ENOMEM);
 	EXPECT_EQ(mm_unmap(child, BASE + PAGE_SIZE, PAGE_SIZE), -ENOMEM);
@@ -490,7 +495,8 @@ struct audit {
 
 extern const char _text[], _etext[];
 
-static void audit_level(struct audit *a, u64 table, u64 base, unsigned shift, bool writable, bool exec)
+static void audit_level(struct audit *a, u64 table, u64 base, unsigned shift, bool writable,
+			bool exec)
 {
 	const u64 *t = phys_to_virt(table);
 	u64 text = virt_to_phys(_text), etext = virt_to_phys(_etext);
@@ -524,7 +530,7 @@ static void audit_level(struct audit *a, u64 table, u64 base, unsigned shift, bo
 
 SELFTEST(mm_write_xor_execute)
 {
-	struct audit a = { 0 };
+	struct audit a = {0};
 
 	if (!mmu_nx) {
 		selftest_skip("the CPU has no execute-disable bit");

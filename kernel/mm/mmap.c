@@ -7,8 +7,8 @@
  */
 #include "mm/internal.h"
 
-#define STACK_MAX (8ull << 20) /* how far a stack grows if nothing else was said */
-#define MAP_LOWEST 0x10000ull /* mm_find_free() leaves the first 64 KiB alone */
+#define STACK_MAX  (8ull << 20) /* how far a stack grows if nothing else was said */
+#define MAP_LOWEST 0x10000ull	/* mm_find_free() leaves the first 64 KiB alone */
 
 /* What an operation prepared and what it leaves to be cleaned up. */
 struct change {
@@ -44,7 +44,7 @@ static void change_end(struct change *ch)
 			vma_free(ch->spare[i]);
 		}
 	}
-	list_for_each_safe(v, tmp, &ch->dead, link)
+	list_for_each_safe (v, tmp, &ch->dead, link)
 		vma_free(v);
 }
 
@@ -74,7 +74,7 @@ struct vma *vma_find(struct mm *mm, u64 addr)
 	/* Most questions are about where the last one was. */
 	if (mm->last && addr >= mm->last->start && addr < mm->last->end)
 		return mm->last;
-	list_for_each(v, &mm->vmas, link)
+	list_for_each (v, &mm->vmas, link)
 		if (addr < v->end)
 			return v;
 	return NULL;
@@ -158,7 +158,7 @@ static bool range_used(struct mm *mm, u64 start, u64 end)
 {
 	struct vma *v;
 
-	list_for_each(v, &mm->vmas, link) {
+	list_for_each (v, &mm->vmas, link) {
 		u64 low = v->flags & VM_GROWSDOWN ? min(v->start, v->limit) - STACK_GAP : v->start;
 
 		if (start < v->end)
@@ -186,15 +186,16 @@ enum place {
 };
 
 /* mm_map() and mm_map_free(). *@addr: where; then the place found. Finding it and taking it are one step for other threads. */
-static int map(struct mm *mm, u64 *addr, enum place place, u64 len, u32 flags, struct vm_object *object,
-	       u64 offset)
+static int map(struct mm *mm, u64 *addr, enum place place, u64 len, u32 flags,
+	       struct vm_object *object, u64 offset)
 {
 	struct change ch;
 	struct vma *v;
 	u64 start = *addr;
 	int ret = 0;
 
-	if (place == PLACE_FREE ? !len || len & ~PAGE_MASK || flags & VM_GROWSDOWN : range_bad(start, len))
+	if (place == PLACE_FREE ? !len || len & ~PAGE_MASK || flags & VM_GROWSDOWN
+				: range_bad(start, len))
 		return -EINVAL;
 	if (flags & VM_GROWSDOWN && (object || offset > start))
 		return -EINVAL;
@@ -232,7 +233,8 @@ static int map(struct mm *mm, u64 *addr, enum place place, u64 len, u32 flags, s
 	v->end = start + len;
 	v->limit = start;
 	if (flags & VM_GROWSDOWN)
-		v->limit = offset ? offset & PAGE_MASK : min(start, max(v->end, STACK_MAX + MAP_LOWEST) - STACK_MAX);
+		v->limit = offset ? offset & PAGE_MASK
+				  : min(start, max(v->end, STACK_MAX + MAP_LOWEST) - STACK_MAX);
 	if (place == PLACE_FIXED)
 		remove_range(mm, &ch, start, start + len);
 	vma_insert(mm, &ch, v);
@@ -248,7 +250,8 @@ int mm_map(struct mm *mm, u64 start, u64 len, u32 flags, struct vm_object *objec
 	return map(mm, &start, PLACE_FIXED, len, flags, object, offset);
 }
 
-int mm_map_free(struct mm *mm, u64 *addr, bool exact, u64 len, u32 flags, struct vm_object *object, u64 offset)
+int mm_map_free(struct mm *mm, u64 *addr, bool exact, u64 len, u32 flags, struct vm_object *object,
+		u64 offset)
 {
 	return map(mm, addr, exact ? PLACE_EXACT : PLACE_FREE, len, flags, object, offset);
 }
@@ -455,8 +458,10 @@ u64 mm_brk(struct mm *mm, u64 brk)
 		v = vma_alloc();
 		if (!v)
 			goto out;
-		*v = (struct vma){ .start = from, .end = to, .limit = from,
-				   .flags = VM_READ | VM_WRITE | VM_HEAP };
+		*v = (struct vma){.start = from,
+				  .end = to,
+				  .limit = from,
+				  .flags = VM_READ | VM_WRITE | VM_HEAP};
 		vma_insert(mm, &ch, v);
 	}
 	mm->brk = old = brk;

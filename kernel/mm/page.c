@@ -11,7 +11,7 @@ struct mm_cpu *mm_cpus[MAX_CPUS];
 
 static struct buddy buddy;
 static spinlock_t buddy_lock = SPINLOCK_INIT("page", LOCK_PAGE); /* interrupts off */
-static u64 total_pages;                                          /* constant after start-up */
+static u64 total_pages;						 /* constant after start-up */
 
 struct task *alloc_fail_task;
 static s64 alloc_fail_left; /* by alloc_fail_task only */

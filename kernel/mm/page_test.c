@@ -28,7 +28,7 @@ unsigned test_crew_start(struct test_crew *crew, unsigned from)
 	unsigned n = 0;
 
 	for (unsigned i = from; i < cpus_online; i++) {
-		members[i] = (struct member){ crew, i };
+		members[i] = (struct member){crew, i};
 		crew->tasks[i] = selftest_spawn(crew_main, &members[i], "mm-test");
 		if (EXPECT(crew->tasks[i]))
 			n++;
@@ -88,11 +88,11 @@ SELFTEST(buddy_join)
 	buddy_free(&b, 512, 9);
 	/* Everything has joined again: block counts are those of the start. */
 	for (unsigned o = 0; o < BUDDY_ORDERS; o++) {
-		static const u8 want[BUDDY_ORDERS] = { 1, 0, 2, 2, 2, 1, 2, 2, 2, 1, 0 };
+		static const u8 want[BUDDY_ORDERS] = {1, 0, 2, 2, 2, 1, 2, 2, 2, 1, 0};
 		unsigned have = 0;
 		struct page *p;
 
-		list_for_each(p, &b.free[o], link)
+		list_for_each (p, &b.free[o], link)
 			have++;
 		EXPECT_EQ(have, want[o]);
 	}
@@ -186,8 +186,9 @@ SELFTEST(page_stress_smp)
 	static struct test_crew crew;
 	u64 before = 0;
 
-	for (unsigned pass = 0; pass < 2; pass++) { /* the first fills the CPUs' stocks and magazines */
-		crew = (struct test_crew){ .fn = page_churn };
+	for (unsigned pass = 0; pass < 2;
+	     pass++) { /* the first fills the CPUs' stocks and magazines */
+		crew = (struct test_crew){.fn = page_churn};
 		before = pass ? test_free_pages() : 0;
 		test_crew_start(&crew, 0);
 		test_crew_join(&crew);
@@ -205,7 +206,8 @@ SELFTEST(page_exhaust)
 	}
 	/* Another CPU's stock must not keep pages from us: all must be had from here. */
 	preempt_disable();
-	while ((big = page_alloc(BUDDY_ORDERS - 1))) { /* most of it at once, linked through the blocks */
+	while ((big = page_alloc(BUDDY_ORDERS -
+				 1))) { /* most of it at once, linked through the blocks */
 		*(u64 *)phys_to_virt(big) = blocks;
 		blocks = big;
 		n += 1ull << (BUDDY_ORDERS - 1);
@@ -237,5 +239,6 @@ SELFTEST(page_exhaust)
 	preempt_enable();
 	EXPECT(n + 64 >= before);
 	test_expect_free(before, 0, "page_exhaust");
-	selftest_note("%llu pages allocated of %llu free", (unsigned long long)n, (unsigned long long)before);
+	selftest_note("%llu pages allocated of %llu free", (unsigned long long)n,
+		      (unsigned long long)before);
 }

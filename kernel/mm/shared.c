@@ -68,7 +68,7 @@ static void shared_release(struct vm_object *o)
 	kfree(s, sizeof(*s));
 }
 
-static const struct vm_object_ops shared_ops = { .page = shared_page, .release = shared_release };
+static const struct vm_object_ops shared_ops = {.page = shared_page, .release = shared_release};
 
 struct vm_object *vm_object_anonymous(u64 size)
 {
@@ -76,11 +76,12 @@ struct vm_object *vm_object_anonymous(u64 size)
 
 	if (!s)
 		return NULL;
-	s->object = (struct vm_object){ .ops = &shared_ops, .refs = 1 };
+	s->object = (struct vm_object){.ops = &shared_ops, .refs = 1};
 	spin_init(&s->lock, "shared", LOCK_SHARED);
 	s->nr_pages = DIV_ROUND_UP(size, PAGE_SIZE);
 	s->nr_tables = DIV_ROUND_UP(s->nr_pages, SLOTS_PER_PAGE);
-	s->tables = kzalloc(s->nr_tables * sizeof(u64)); /* fails above 1 MiB of table: 256 GiB of memory */
+	s->tables = kzalloc(s->nr_tables *
+			    sizeof(u64)); /* fails above 1 MiB of table: 256 GiB of memory */
 	if (!s->tables) {
 		kfree(s, sizeof(*s));
 		return NULL;

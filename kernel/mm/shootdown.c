@@ -128,12 +128,8 @@ static void shoot(const struct cpumask *mask, unsigned self)
 {
 	unsigned cpu;
 
-	for_each_cpu_in (cpu, mask)
-		if (cpu != self)
-			request(cpu);
-	for_each_cpu_in (cpu, mask)
-		if (cpu != self)
-			wait_done(cpu);
+	for_each_cpu_in(cpu, mask) if (cpu != self) request(cpu);
+	for_each_cpu_in(cpu, mask) if (cpu != self) wait_done(cpu);
 }
 
 /* A snapshot of the other CPUs in @mm->cpus, after a full barrier. Return: whether there is any. */
@@ -182,7 +178,7 @@ void flush_all(struct mm *mm)
 
 void kernel_shootdown(void)
 {
-	struct cpumask mask = { 0 };
+	struct cpumask mask = {0};
 	unsigned self;
 
 	preempt_disable();
@@ -206,8 +202,7 @@ void mm_evict(struct mm *mm)
 	if (this_cpu()->mm == mm)
 		mm_leave();
 	if (unlikely(other_cpus(mm, self, &mask))) {
-		for_each_cpu_in (cpu, &mask)
-			request(cpu);
+		for_each_cpu_in(cpu, &mask) request(cpu);
 		while (!log_panicking() && other_cpus(mm, self, &mask))
 			spin_wait();
 	}

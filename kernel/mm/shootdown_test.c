@@ -5,8 +5,8 @@
  */
 #include "mm/test.h"
 
-#define BASE 0x20000000ull
-#define RW (VM_READ | VM_WRITE)
+#define BASE	    0x20000000ull
+#define RW	    (VM_READ | VM_WRITE)
 #define POISON_WORD 0x0bad0bad0bad0badull
 
 SELFTEST(user_copy)
@@ -80,7 +80,8 @@ SELFTEST(user_copy)
 	EXPECT_EQ(copy_string_from_user(text, (void *)(BASE + PAGE_SIZE - 4), 7), -ENAMETOOLONG);
 	EXPECT_EQ(copy_string_from_user(text, (void *)(BASE + PAGE_SIZE - 4), 0), -ENAMETOOLONG);
 	EXPECT_EQ(copy_to_user((void *)(BASE + 4 * PAGE_SIZE - 4), "xxxx", 4), 0);
-	EXPECT_EQ(copy_string_from_user(text, (void *)(BASE + 4 * PAGE_SIZE - 4), sizeof(text)), -EFAULT);
+	EXPECT_EQ(copy_string_from_user(text, (void *)(BASE + 4 * PAGE_SIZE - 4), sizeof(text)),
+		  -EFAULT);
 	EXPECT_EQ(copy_string_from_user(text, (void *)(USER_END - 4), sizeof(text)), -EFAULT);
 	EXPECT_EQ(copy_string_from_user(text, text, sizeof(text)), -EFAULT);
 
@@ -145,7 +146,7 @@ SELFTEST(shootdown_stale)
 	before = test_free_pages();
 	if (!EXPECT(mm))
 		return;
-	crew = (struct test_crew){ .fn = stale_reader, .mm = mm };
+	crew = (struct test_crew){.fn = stale_reader, .mm = mm};
 	test_enter(mm);
 	if (!test_crew_start(&crew, 1))
 		return;
@@ -218,7 +219,7 @@ SELFTEST(shootdown_storm)
 
 	if (!EXPECT(mm))
 		return;
-	crew = (struct test_crew){ .fn = unmap_storm, .mm = mm };
+	crew = (struct test_crew){.fn = unmap_storm, .mm = mm};
 	test_crew_start(&crew, 0);
 	test_crew_join(&crew);
 	EXPECT_EQ(mm->nr_pages, 0);
@@ -249,7 +250,7 @@ SELFTEST(fork_while_writing)
 	if (!EXPECT(mm))
 		return;
 	EXPECT_EQ(mm_map(mm, BASE, MAX_CPUS * PAGE_SIZE, RW, NULL, 0), 0);
-	crew = (struct test_crew){ .fn = fork_writer, .mm = mm };
+	crew = (struct test_crew){.fn = fork_writer, .mm = mm};
 	test_crew_start(&crew, 0);
 	while (__atomic_load_n(&crew.ready, __ATOMIC_SEQ_CST) < cpus_online)
 		selftest_sleep_ns(NSEC_PER_MSEC);
@@ -301,7 +302,7 @@ SELFTEST(mm_destroy_lazy)
 		if (!EXPECT(mm))
 			return;
 		EXPECT_EQ(mm_map(mm, BASE, MAX_CPUS * PAGE_SIZE, RW, NULL, 0), 0);
-		crew = (struct test_crew){ .fn = touch_and_end, .mm = mm };
+		crew = (struct test_crew){.fn = touch_and_end, .mm = mm};
 		test_crew_start(&crew, 0);
 		test_crew_join(&crew);
 		mm_put(mm);

@@ -9,8 +9,8 @@
 #include "mm/internal.h"
 
 #define MAGAZINE_SIZE 29
-#define SLAB_HEADER 64
-#define MAX_EMPTY 2 /* empty slabs a cache keeps */
+#define SLAB_HEADER   64
+#define MAX_EMPTY     2 /* empty slabs a cache keeps */
 
 /* One CPU's free objects of one cache. Under .lock, interrupts off. */
 struct magazine {
@@ -24,38 +24,39 @@ struct magazine {
 struct slab {
 	struct object_cache *cache;
 	struct list link; /* cache->partial or cache->empty; unlinked while full */
-	void *free;       /* chain through the objects' first words */
+	void *free;	  /* chain through the objects' first words */
 	u32 in_use;
 };
 
 struct object_cache {
-	spinlock_t lock; /* LOCK_SLAB, interrupts off: lists, slabs */
-	u32 stride;      /* constant: distance of objects */
-	u32 size;        /* constant: usable bytes */
-	u32 order;       /* constant: pages of a slab */
-	u32 per_slab;    /* constant */
+	spinlock_t lock;   /* LOCK_SLAB, interrupts off: lists, slabs */
+	u32 stride;	   /* constant: distance of objects */
+	u32 size;	   /* constant: usable bytes */
+	u32 order;	   /* constant: pages of a slab */
+	u32 per_slab;	   /* constant */
 	bool no_magazines; /* constant */
 	u32 nr_empty;
 	s64 handed_out; /* allocated minus freed without a magazine */
 	struct list partial, empty;
 	const char *name;
-	struct object_cache *next;          /* all_caches; constant */
+	struct object_cache *next;	 /* all_caches; constant */
 	struct magazine *mags[MAX_CPUS]; /* each set once by its CPU */
 };
 
 static struct object_cache *all_caches; /* grows by compare-and-swap at its head */
 static struct object_cache magazine_cache;
 
-static const u16 kmalloc_sizes[] = { 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072 };
+static const u16 kmalloc_sizes[] = {32,	 64,  96,   128,  192,	256, 384,
+				    512, 768, 1024, 1536, 2048, 3072};
 #define KMALLOC_MAX_OBJECT 3072u
 static struct object_cache *kmalloc_caches[ARRAY_SIZE(kmalloc_sizes)];
 static u8 kmalloc_class[KMALLOC_MAX_OBJECT / 32 + 1]; /* by size in units of 32 bytes, rounded up */
 
 #ifdef DEBUG
-#define REDZONE 16u
+#define REDZONE	  16u
 #define ZONE_LIVE 0x51ab0b1ec7a11ceull
 #define ZONE_FREE 0xf4eef4eef4eef4eull
-#define POISON 0x6b
+#define POISON	  0x6b
 
 static u64 *zone_of(struct object_cache *c, void *obj)
 {
@@ -76,8 +77,8 @@ static void debug_alloc(struct object_cache *c, void *obj)
 		panic("object cache %s: red zone of free object %p was overwritten", c->name, obj);
 	for (u32 i = sizeof(void *); i < c->stride - REDZONE; i++)
 		if (p[i] != POISON)
-			panic("object cache %s: object %p was changed at +%u after it was freed", c->name,
-			      obj, i);
+			panic("object cache %s: object %p was changed at +%u after it was freed",
+			      c->name, obj, i);
 	memset(obj, 0xa5, sizeof(void *));
 	zone_of(c, obj)[0] = zone_of(c, obj)[1] = ZONE_LIVE;
 }
@@ -95,10 +96,10 @@ static void debug_free(struct object_cache *c, void *obj)
 	debug_new(c, obj);
 }
 #else
-#define REDZONE 0u
-#define debug_new(c, obj) ((void)0)
+#define REDZONE		    0u
+#define debug_new(c, obj)   ((void)0)
 #define debug_alloc(c, obj) ((void)0)
-#define debug_free(c, obj) ((void)0)
+#define debug_free(c, obj)  ((void)0)
 #endif
 
 static void cache_setup(struct object_cache *c, const char *name, size_t size)
@@ -230,7 +231,7 @@ static bool free_surplus(struct object_cache *c, struct list *surplus)
 	struct slab *s, *tmp;
 	bool any = false;
 
-	list_for_each_safe(s, tmp, surplus, link) {
+	list_for_each_safe (s, tmp, surplus, link) {
 		page_free(virt_to_phys(s), c->order);
 		any = true;
 	}
@@ -420,7 +421,8 @@ bool slab_reap(void)
 {
 	bool any = false;
 
-	for (struct object_cache *c = __atomic_load_n(&all_caches, __ATOMIC_ACQUIRE); c; c = c->next) {
+	for (struct object_cache *c = __atomic_load_n(&all_caches, __ATOMIC_ACQUIRE); c;
+	     c = c->next) {
 		struct list surplus = LIST_INIT(surplus);
 		u64 flags = irq_save();
 
@@ -451,7 +453,8 @@ u64 slab_objects(void)
 	s64 n = 0;
 
 	/* Not the magazines themselves: their number grows with the CPUs that were here, it says nothing about leaks. */
-	for (struct object_cache *c = __atomic_load_n(&all_caches, __ATOMIC_ACQUIRE); c; c = c->next) {
+	for (struct object_cache *c = __atomic_load_n(&all_caches, __ATOMIC_ACQUIRE); c;
+	     c = c->next) {
 		if (c == &magazine_cache)
 			continue;
 		n += READ_ONCE(c->handed_out);
@@ -506,11 +509,10 @@ void kfree(void *p, size_t size)
 
 void slab_init(void)
 {
-	static const char *const names[] = { "kmalloc-32",   "kmalloc-64",   "kmalloc-96",
-					     "kmalloc-128",  "kmalloc-192",  "kmalloc-256",
-					     "kmalloc-384",  "kmalloc-512",  "kmalloc-768",
-					     "kmalloc-1024", "kmalloc-1536", "kmalloc-2048",
-					     "kmalloc-3072" };
+	static const char *const names[] = {
+		"kmalloc-32",	"kmalloc-64",	"kmalloc-96",  "kmalloc-128", "kmalloc-192",
+		"kmalloc-256",	"kmalloc-384",	"kmalloc-512", "kmalloc-768", "kmalloc-1024",
+		"kmalloc-1536", "kmalloc-2048", "kmalloc-3072"};
 	unsigned class = 0;
 
 	_Static_assert(ARRAY_SIZE(names) == ARRAY_SIZE(kmalloc_sizes), "a name for each size");
@@ -523,7 +525,7 @@ void slab_init(void)
 	}
 	for (unsigned i = 0; i < ARRAY_SIZE(kmalloc_class); i++) {
 		if (i * 32 > kmalloc_sizes[class])
-			class++;
-		kmalloc_class[i] = (u8)class;
+			class ++;
+		kmalloc_class[i] = (u8) class;
 	}
 }

@@ -6,8 +6,9 @@
 
 SELFTEST(slab_sizes)
 {
-	static const u16 sizes[] = { 1, 8, 31, 32, 33, 64, 65, 96, 100, 128, 129, 200, 256, 300, 500, 512,
-				     513, 1000, 1024, 1500, 2000, 2048, 2049, 3000, 3072, 3073, 5000, 60000 };
+	static const u16 sizes[] = {1,	  8,	31,   32,   33,	  64,	65,   96,   100,  128,
+				    129,  200,	256,  300,  500,  512,	513,  1000, 1024, 1500,
+				    2000, 2048, 2049, 3000, 3072, 3073, 5000, 60000};
 	u8 *p[ARRAY_SIZE(sizes)][3];
 	u64 before, objects;
 
@@ -121,7 +122,7 @@ SELFTEST(slab_stress_smp)
 	for (unsigned pass = 0; pass < 2; pass++) {
 		before = test_free_pages();
 		objects = test_objects();
-		crew = (struct test_crew){ .fn = slab_churn, .data = cache };
+		crew = (struct test_crew){.fn = slab_churn, .data = cache};
 		test_crew_start(&crew, 0);
 		test_crew_join(&crew);
 		for (unsigned i = 0; i < BOARD; i++) {
@@ -167,7 +168,8 @@ SELFTEST(kstack_guard)
 		for (unsigned i = 0; i < COUNT; i++) {
 			const u8 *stack = (const u8 *)(tops[i] - KSTACK_SIZE);
 
-			EXPECT(stack[0] == i && stack[KSTACK_SIZE / 2] == i && stack[KSTACK_SIZE - 1] == i);
+			EXPECT(stack[0] == i && stack[KSTACK_SIZE / 2] == i &&
+			       stack[KSTACK_SIZE - 1] == i);
 		}
 		for (unsigned i = 0; i < COUNT; i++)
 			kstack_free(tops[i]);

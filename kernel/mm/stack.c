@@ -8,18 +8,19 @@
  */
 #include "mm/internal.h"
 
-#define SLOT_SIZE (KSTACK_SIZE + PAGE_SIZE)
-#define STACK_PAGES (KSTACK_SIZE / PAGE_SIZE)
+#define SLOT_SIZE     (KSTACK_SIZE + PAGE_SIZE)
+#define STACK_PAGES   (KSTACK_SIZE / PAGE_SIZE)
 #define SLOTS_PER_MAP (PAGE_SIZE * 8)
-#define SLOT_MAPS 32 /* 1,048,576 stacks: 16 GiB */
+#define SLOT_MAPS     32 /* 1,048,576 stacks: 16 GiB */
 
 spinlock_t kernel_table_lock = SPINLOCK_INIT("kernel stacks", LOCK_STACK); /* interrupts off */
 
 /* All under kernel_table_lock. */
-static u64 pool;               /* lowest address of an unused mapped stack; its first word points to the next */
+static u64 pool; /* lowest address of an unused mapped stack; its first word points to the next */
 static u64 nr_pool;
-static u64 nr_slots;           /* slots ever used */
-static u64 nr_unmapped;        /* slots below nr_slots that are not mapped: their bits are set in slot_map */
+static u64 nr_slots; /* slots ever used */
+static u64
+	nr_unmapped; /* slots below nr_slots that are not mapped: their bits are set in slot_map */
 static u64 *slot_map[SLOT_MAPS];
 static u64 mmio_next = MMIO_BASE;
 
@@ -259,7 +260,8 @@ void *mmio_map(u64 phys, size_t size)
 			spin_unlock_irqrestore(&kernel_table_lock, flags);
 			return NULL;
 		}
-		WRITE_ONCE(*pte, a | PTE_P | PTE_W | PTE_A | PTE_D | PTE_PCD | PTE_PWT | PTE_G | mmu_nx);
+		WRITE_ONCE(*pte,
+			   a | PTE_P | PTE_W | PTE_A | PTE_D | PTE_PCD | PTE_PWT | PTE_G | mmu_nx);
 	}
 	mmio_next = virt + (end - first) + PAGE_SIZE; /* a gap: running over the end faults */
 	spin_unlock_irqrestore(&kernel_table_lock, flags);

@@ -12,44 +12,63 @@
  */
 #include "mm/internal.h"
 
+/* The table below @e, made if there is none. Return: NULL if out of memory. */
+static __attribute__((noinline)) u64 *table_make(u64 *e)
+{
+	u64 phys = table_alloc();
+
+	if (!phys)
+		return NULL;
+	WRITE_ONCE(*e, phys | PTE_P | PTE_W | PTE_U | PTE_A);
+	table_page(e)->entries++;
+	return phys_to_virt(phys);
+}
+
+static inline u64 *entry_at(u64 *table, u64 addr, unsigned shift)
+{
+	return &table[addr >> shift & 511];
+}
+
+/* The two walks below are spelled out level by level: every fault, fork and unmapping goes through them. */
 pte_t *table_pte(struct mm *mm, u64 addr, bool alloc)
 {
-	u64 *table = phys_to_virt(mm->pml4);
+	u64 *e = entry_at(phys_to_virt(mm->pml4), addr, 39), *table;
 
-	for (unsigned shift = 39; shift > PAGE_SHIFT; shift -= 9) {
-		u64 *e = &table[addr >> shift & 511];
-
-		if (unlikely(!*e)) {
-			u64 phys;
-
-			if (!alloc)
-				return NULL;
-			phys = table_alloc();
-			if (!phys)
-				return NULL;
-			WRITE_ONCE(*e, phys | PTE_P | PTE_W | PTE_U | PTE_A);
-			table_page(e)->entries++;
-		}
-		table = table_at(*e);
-	}
-	return &table[addr >> PAGE_SHIFT & 511];
+	table = likely(*e) ? table_at(*e) : alloc ? table_make(e) : NULL;
+	if (unlikely(!table))
+		return NULL;
+	e = entry_at(table, addr, 30);
+	table = likely(*e) ? table_at(*e) : alloc ? table_make(e) : NULL;
+	if (unlikely(!table))
+		return NULL;
+	e = entry_at(table, addr, 21);
+	table = likely(*e) ? table_at(*e) : alloc ? table_make(e) : NULL;
+	if (unlikely(!table))
+		return NULL;
+	return entry_at(table, addr, PAGE_SHIFT);
 }
 
 pte_t *table_find(struct mm *mm, u64 addr, u64 *next)
 {
-	u64 *table = phys_to_virt(mm->pml4);
+	unsigned hole = 39;
+	u64 e;
 
-	for (unsigned shift = 39; shift > PAGE_SHIFT; shift -= 9) {
-		u64 e = table[addr >> shift & 511];
-
-		if (!e) {
-			*next = ((addr >> shift) + 1) << shift;
-			return NULL;
-		}
-		table = table_at(e);
-	}
+	e = *entry_at(phys_to_virt(mm->pml4), addr, 39);
+	if (unlikely(!e))
+		goto none;
+	hole = 30;
+	e = *entry_at(table_at(e), addr, 30);
+	if (unlikely(!e))
+		goto none;
+	hole = 21;
+	e = *entry_at(table_at(e), addr, 21);
+	if (unlikely(!e))
+		goto none;
 	*next = (addr | 0x1fffff) + 1;
-	return table;
+	return table_at(e);
+none:
+	*next = ((addr >> hole) + 1) << hole;
+	return NULL;
 }
 
 void gather_init(struct gather *g, struct mm *mm, bool dead)

@@ -51,7 +51,7 @@ static inline void test_expect_free(u64 want, u64 slack, const char *what)
 /** test_pin() - keep the current task on @cpu. */
 static inline void test_pin(unsigned cpu)
 {
-	struct cpumask mask = { 0 };
+	struct cpumask mask = {0};
 
 	cpumask_set(&mask, cpu);
 	EXPECT_EQ(sched_set_affinity(current_task(), &mask), 0);
@@ -60,7 +60,7 @@ static inline void test_pin(unsigned cpu)
 /** test_unpin() - the current task may run anywhere again. */
 static inline void test_unpin(void)
 {
-	struct cpumask mask = { 0 };
+	struct cpumask mask = {0};
 
 	for (unsigned i = 0; i < cpus_present; i++)
 		cpumask_set(&mask, i);
@@ -88,10 +88,10 @@ static inline void test_leave(bool lazy)
 /** struct test_crew - one task on each online CPU. */
 struct test_crew {
 	void (*fn)(struct test_crew *crew, unsigned cpu);
-	struct mm *mm;            /* they run in it, or NULL */
+	struct mm *mm; /* they run in it, or NULL */
 	volatile u32 stop;
-	u32 ready;                /* atomic */
-	u64 shared;               /* for the test */
+	u32 ready;  /* atomic */
+	u64 shared; /* for the test */
 	void *data;
 	struct task *tasks[MAX_CPUS];
 	unsigned cpu_of[MAX_CPUS];

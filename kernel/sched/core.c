@@ -133,7 +133,8 @@ static __attribute__((noinline)) struct task *pick_global(struct runq *rq, struc
  * Choose and switch. The queue is locked and its clock is up to date, interrupts are off, the preemption count is 1.
  * Returns with the lock released and interrupts on, possibly much later and on another CPU.
  */
-static inline __attribute__((always_inline)) void pick_and_switch(struct runq *rq, struct task *prev, unsigned how)
+static inline __attribute__((always_inline)) void pick_and_switch(struct runq *rq,
+								  struct task *prev, unsigned how)
 {
 	const struct sched_policy *pol = sched_policy;
 	u64 now = rq->clock, wait;
@@ -311,7 +312,8 @@ static __attribute__((noinline)) struct runq *wake_place(struct runq *rq, struct
 }
 
 /* Make sleeping @p, whose queue is locked, runnable there, and unlock. */
-static inline __attribute__((always_inline)) void wake_here(struct runq *rq, struct task *p, u32 enq)
+static inline __attribute__((always_inline)) void wake_here(struct runq *rq, struct task *p,
+							    u32 enq)
 {
 	rq_clock_update(rq, machine_now());
 	p->wait_start = rq->clock;
@@ -322,7 +324,8 @@ static inline __attribute__((always_inline)) void wake_here(struct runq *rq, str
 }
 
 /* The same where the policy may choose another CPU. Return: whether it was we who woke it. */
-static __attribute__((noinline)) bool wake_elsewhere(struct runq *rq, struct task *p, u32 states, u32 enq)
+static __attribute__((noinline)) bool wake_elsewhere(struct runq *rq, struct task *p, u32 states,
+						     u32 enq)
 {
 	struct runq *to = wake_place(rq, p, enq);
 

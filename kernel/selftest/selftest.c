@@ -10,13 +10,13 @@
 #include "sched/sched.h"
 #include "task/thread.h"
 
-#define MAX_REPORTS 20 /* lines a test may print about its failures */
+#define MAX_REPORTS  20 /* lines a test may print about its failures */
 #define JOIN_TIMEOUT (60 * NSEC_PER_SEC)
 
 extern const struct selftest _selftests[], _eselftests[];
 
-static u32 failures;              /* of the running test; atomic */
-static const char *skip_reason;   /* of the running test; its own task */
+static u32 failures;		/* of the running test; atomic */
+static const char *skip_reason; /* of the running test; its own task */
 
 /* A failure at @file:@line. Return: whether it is still to be printed. */
 static bool count_failure(void)

@@ -22,14 +22,14 @@ struct selftest {
 	void (*fn)(void);
 };
 
-#define SELFTEST(test_name)                                                                        \
-	static void selftest_##test_name(void);                                                    \
-	static const struct selftest selftest_desc_##test_name                                     \
-		__attribute__((used, section(".selftests"), aligned(16))) = { #test_name, selftest_##test_name }; \
+#define SELFTEST(test_name)                                                                      \
+	static void selftest_##test_name(void);                                                  \
+	static const struct selftest selftest_desc_##test_name __attribute__((                   \
+		used, section(".selftests"), aligned(16))) = {#test_name, selftest_##test_name}; \
 	static void selftest_##test_name(void)
 
 /* Record a failure and go on; EXPECT returns the condition's truth so that a test can stop: if (!EXPECT(p)) return; */
-#define EXPECT(cond) selftest_expect(!!(cond), #cond, __FILE__, __LINE__)
+#define EXPECT(cond)	selftest_expect(!!(cond), #cond, __FILE__, __LINE__)
 #define EXPECT_EQ(a, b) selftest_expect_eq((s64)(a), (s64)(b), #a " == " #b, __FILE__, __LINE__)
 
 bool selftest_expect(bool ok, const char *what, const char *file, int line);

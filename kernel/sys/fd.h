@@ -52,7 +52,8 @@ static inline struct file *fd_own(u64 fd)
 	struct process *p = current_process();
 	struct files *files = p->files;
 
-	if (unlikely(READ_ONCE(files->refs) != 1 || READ_ONCE(p->nr_threads) != 1 || (u32)fd >= files->size))
+	if (unlikely(READ_ONCE(files->refs) != 1 || READ_ONCE(p->nr_threads) != 1 ||
+		     (u32)fd >= files->size))
 		return NULL;
 	return files->fds[(u32)fd];
 }

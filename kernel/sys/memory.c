@@ -7,16 +7,16 @@
 #include "sys/node.h"
 #include "task/thread.h"
 
-#define PROT_READ 1u
+#define PROT_READ  1u
 #define PROT_WRITE 2u
-#define PROT_EXEC 4u
+#define PROT_EXEC  4u
 
-#define MAP_SHARED 1u
-#define MAP_PRIVATE 2u
-#define MAP_TYPE 0xfu
-#define MAP_FIXED 0x10u
-#define MAP_ANONYMOUS 0x20u
-#define MAP_GROWSDOWN 0x100u
+#define MAP_SHARED	    1u
+#define MAP_PRIVATE	    2u
+#define MAP_TYPE	    0xfu
+#define MAP_FIXED	    0x10u
+#define MAP_ANONYMOUS	    0x20u
+#define MAP_GROWSDOWN	    0x100u
 #define MAP_FIXED_NOREPLACE 0x100000u
 
 static u32 prot_flags(u64 prot)
@@ -147,11 +147,11 @@ SYSCALL0(munlockall)
 /* ---- limits ---- */
 
 #define RLIM_INFINITY ~0ull
-#define RLIMIT_STACK 3
-#define RLIMIT_CORE 4
-#define RLIMIT_NPROC 6
+#define RLIMIT_STACK  3
+#define RLIMIT_CORE   4
+#define RLIMIT_NPROC  6
 #define RLIMIT_NOFILE 7
-#define RLIM_NLIMITS 16
+#define RLIM_NLIMITS  16
 
 struct rlimit_user {
 	u64 soft, hard;
@@ -161,13 +161,13 @@ static struct rlimit_user get_limit(struct process *p, unsigned resource)
 {
 	switch (resource) {
 	case RLIMIT_STACK:
-		return (struct rlimit_user){ p->rlim_stack, RLIM_INFINITY };
+		return (struct rlimit_user){p->rlim_stack, RLIM_INFINITY};
 	case RLIMIT_NOFILE:
-		return (struct rlimit_user){ p->rlim_nofile, 1024 };
+		return (struct rlimit_user){p->rlim_nofile, 1024};
 	case RLIMIT_CORE:
-		return (struct rlimit_user){ 0, 0 };
+		return (struct rlimit_user){0, 0};
 	}
-	return (struct rlimit_user){ RLIM_INFINITY, RLIM_INFINITY };
+	return (struct rlimit_user){RLIM_INFINITY, RLIM_INFINITY};
 }
 
 static s64 set_limit(struct process *p, unsigned resource, const struct rlimit_user *l)

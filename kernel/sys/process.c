@@ -53,7 +53,9 @@ SYSCALL0(getegid)
 
 static s64 put_three_ids(u64 a, u64 b, u64 c)
 {
-	return put_user_u32((u32 *)a, 0) || put_user_u32((u32 *)b, 0) || put_user_u32((u32 *)c, 0) ? -EFAULT : 0;
+	return put_user_u32((u32 *)a, 0) || put_user_u32((u32 *)b, 0) || put_user_u32((u32 *)c, 0)
+		       ? -EFAULT
+		       : 0;
 }
 
 SYSCALL3(getresuid, r, e, s)
@@ -201,7 +203,8 @@ SYSCALL4(wait4, which, status, options, rusage)
 
 	if ((u32)options & ~(WNOHANG | WUNTRACED | WCONTINUED | 0xe0000000u))
 		return -EINVAL;
-	pid = do_wait((s32)which, ((u32)options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED, &r);
+	pid = do_wait((s32)which, ((u32)options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED,
+		      &r);
 	if (pid <= 0)
 		return pid;
 	if (status && put_user_u32((u32 *)status, (u32)r.status))
@@ -216,7 +219,7 @@ SYSCALL4(wait4, which, status, options, rusage)
 
 SYSCALL5(waitid, type, id, info, options, rusage)
 {
-	struct wait_result r = { 0 };
+	struct wait_result r = {0};
 	struct siginfo_user u;
 	struct rusage ru;
 	s64 which, pid;
@@ -248,7 +251,8 @@ SYSCALL5(waitid, type, id, info, options, rusage)
 	if (pid < 0)
 		return pid;
 	if (info) {
-		struct siginfo_lite lite = { .code = r.code, .pid = r.pid, .value = (u64)(u32)r.value };
+		struct siginfo_lite lite = {
+			.code = r.code, .pid = r.pid, .value = (u64)(u32)r.value};
 
 		memset(&u, 0, sizeof(u));
 		if (pid)
@@ -284,7 +288,8 @@ SYSCALL3(get_robust_list, pid, head, size)
 
 	if (pid && (u32)pid != t->tid)
 		return -EPERM;
-	return put_user_u64((u64 *)head, t->robust_list) || put_user_u64((u64 *)size, 24) ? -EFAULT : 0;
+	return put_user_u64((u64 *)head, t->robust_list) || put_user_u64((u64 *)size, 24) ? -EFAULT
+											  : 0;
 }
 
 SYSCALL6(futex, uaddr, op, val, timeout, uaddr2, val3)
@@ -388,7 +393,9 @@ SYSCALL4(rt_sigtimedwait, set, info, timeout, size)
 			return -EFAULT;
 		if (ts[1] >= NSEC_PER_SEC || (s64)ts[0] < 0)
 			return -EINVAL;
-		deadline = ts[0] | ts[1] ? machine_now() + min(ts[0], 1ull << 33) * NSEC_PER_SEC + ts[1] : 0;
+		deadline = ts[0] | ts[1]
+				   ? machine_now() + min(ts[0], 1ull << 33) * NSEC_PER_SEC + ts[1]
+				   : 0;
 	}
 	sig = do_sigtimedwait(mask, deadline, &lite);
 	if (sig > 0 && info) {
@@ -410,10 +417,12 @@ SYSCALL2(sigaltstack, new_arg, old_arg)
 	struct thread *t = current_thread();
 	bool inside = t->altstack_size && on_altstack(t, arch_user_regs(&t->arch)->rsp);
 	struct sigaltstack_user ss, old = {
-		.sp = t->altstack_sp,
-		.flags = !t->altstack_size ? SS_DISABLE : inside ? SS_ONSTACK : 0,
-		.size = t->altstack_size,
-	};
+					    .sp = t->altstack_sp,
+					    .flags = !t->altstack_size ? SS_DISABLE
+						     : inside	       ? SS_ONSTACK
+								       : 0,
+					    .size = t->altstack_size,
+				    };
 
 	if (new_arg) {
 		if (copy_from_user(&ss, (void *)new_arg, sizeof(ss)))
@@ -464,7 +473,7 @@ SYSCALL3(ioperm, from, num, on)
 SYSCALL5(prctl, option, a, b, c, d)
 {
 	struct task *t = current_task();
-	char name[TASK_COMM_LEN] = { 0 };
+	char name[TASK_COMM_LEN] = {0};
 
 	(void)b, (void)c, (void)d;
 	switch (option) {
@@ -488,9 +497,10 @@ SYSCALL5(prctl, option, a, b, c, d)
 SYSCALL1(uname, buf)
 {
 	struct {
-		char sysname[UTS_FIELD], nodename[UTS_FIELD], release[UTS_FIELD], version[UTS_FIELD];
+		char sysname[UTS_FIELD], nodename[UTS_FIELD], release[UTS_FIELD],
+			version[UTS_FIELD];
 		char machine[UTS_FIELD], domain[UTS_FIELD];
-	} u = { 0 };
+	} u = {0};
 
 	str_copy(u.sysname, UTS_SYSNAME, sizeof(u.sysname));
 	str_copy(u.nodename, host_name, sizeof(u.nodename));
@@ -503,7 +513,7 @@ SYSCALL1(uname, buf)
 
 SYSCALL2(sethostname, name, len)
 {
-	char buf[UTS_FIELD] = { 0 };
+	char buf[UTS_FIELD] = {0};
 
 	if (len >= sizeof(buf))
 		return -EINVAL;
@@ -523,7 +533,7 @@ SYSCALL4(reboot, magic1, magic2, cmd, arg)
 		return -EINVAL;
 	switch ((u32)cmd) {
 	case 0x89abcdef: /* CAD on */
-	case 0: /* CAD off */
+	case 0:		 /* CAD off */
 		return 0;
 	case 0x4321fedc: /* power off */
 	case 0xcdef0123: /* halt */

@@ -14,7 +14,8 @@ struct timeval_user {
 
 struct rusage {
 	struct timeval_user utime, stime;
-	s64 maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv, nsignals;
+	s64 maxrss, ixrss, idrss, isrss, minflt, majflt, nswap, inblock, oublock, msgsnd, msgrcv,
+		nsignals;
 	s64 nvcsw, nivcsw;
 };
 

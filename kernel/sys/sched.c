@@ -54,10 +54,10 @@ static s64 set_class(u64 tid, u32 class, u64 param)
 
 SYSCALL3(sched_setscheduler, tid, class, param)
 {
-	if ((s32)class < 0)
+	if ((s32) class < 0)
 		return -EINVAL;
 	/* SCHED_RESET_ON_FORK is not supported: 0x40000000 makes the class unknown. */
-	return set_class(tid, (u32)class, param);
+	return set_class(tid, (u32) class, param);
 }
 
 SYSCALL2(sched_setparam, tid, param)
@@ -124,7 +124,7 @@ SYSCALL2(sched_rr_get_interval, tid, ts_user)
 
 SYSCALL3(sched_setaffinity, tid, len, mask_user)
 {
-	struct cpumask mask = { 0 };
+	struct cpumask mask = {0};
 	struct thread *t;
 	s64 err;
 
@@ -176,8 +176,8 @@ SYSCALL3(getcpu, cpu, node, unused)
 /* ---- nice ---- */
 
 #define PRIO_PROCESS 0
-#define PRIO_PGRP 1
-#define PRIO_USER 2
+#define PRIO_PGRP    1
+#define PRIO_USER    2
 
 /* Call @fn for every thread that (@which, @who) names. Return: how many. */
 static unsigned for_each_named(u64 which, u32 who, void (*fn)(struct task *t, void *arg), void *arg)

@@ -7,15 +7,15 @@
 #include "sys/rusage.h"
 #include "task/thread.h"
 
-#define CLOCK_REALTIME 0
-#define CLOCK_MONOTONIC 1
+#define CLOCK_REALTIME		 0
+#define CLOCK_MONOTONIC		 1
 #define CLOCK_PROCESS_CPUTIME_ID 2
-#define CLOCK_THREAD_CPUTIME_ID 3
-#define CLOCK_MONOTONIC_RAW 4
-#define CLOCK_REALTIME_COARSE 5
-#define CLOCK_MONOTONIC_COARSE 6
-#define CLOCK_BOOTTIME 7
-#define TIMER_ABSTIME 1u
+#define CLOCK_THREAD_CPUTIME_ID	 3
+#define CLOCK_MONOTONIC_RAW	 4
+#define CLOCK_REALTIME_COARSE	 5
+#define CLOCK_MONOTONIC_COARSE	 6
+#define CLOCK_BOOTTIME		 7
+#define TIMER_ABSTIME		 1u
 
 struct timespec_user {
 	s64 sec, nsec;
@@ -38,7 +38,7 @@ static s64 get_timespec(u64 user, u64 *ns)
 
 static s64 put_timespec(u64 user, u64 ns)
 {
-	struct timespec_user ts = { (s64)(ns / NSEC_PER_SEC), (s64)(ns % NSEC_PER_SEC) };
+	struct timespec_user ts = {(s64)(ns / NSEC_PER_SEC), (s64)(ns % NSEC_PER_SEC)};
 
 	return copy_to_user((void *)user, &ts, sizeof(ts));
 }
@@ -86,7 +86,7 @@ SYSCALL2(clock_getres, clock, ts)
 SYSCALL2(gettimeofday, tv, tz)
 {
 	u64 ns = wall_clock_base + machine_now();
-	struct timeval_user t = { (s64)(ns / NSEC_PER_SEC), (s64)(ns % NSEC_PER_SEC / 1000) };
+	struct timeval_user t = {(s64)(ns / NSEC_PER_SEC), (s64)(ns % NSEC_PER_SEC / 1000)};
 	u64 zero = 0;
 
 	if (tv && copy_to_user((void *)tv, &t, sizeof(t)))
@@ -223,7 +223,7 @@ static s64 put_itimer(struct process *p, u64 user)
 SYSCALL3(setitimer, which, new_user, old_user)
 {
 	struct process *p = current_process();
-	struct itimerval_user it = { 0 };
+	struct itimerval_user it = {0};
 	u64 value, interval;
 
 	if (which)
@@ -250,7 +250,8 @@ SYSCALL1(alarm, seconds)
 
 	read_itimer(p, &value, &interval);
 	set_itimer(p, (u64)(u32)seconds * NSEC_PER_SEC, 0);
-	return (s64)((value + NSEC_PER_SEC / 2) / NSEC_PER_SEC + (value && value < NSEC_PER_SEC / 2));
+	return (s64)((value + NSEC_PER_SEC / 2) / NSEC_PER_SEC +
+		     (value && value < NSEC_PER_SEC / 2));
 }
 
 /* ---- resource usage ---- */
@@ -296,7 +297,7 @@ void rusage_process(struct process *p, struct rusage *ru)
 SYSCALL1(times, out)
 {
 	struct process *p = current_process();
-	u64 t[4] = { process_runtime(p) / 10000000, 0, p->children_runtime / 10000000, 0 };
+	u64 t[4] = {process_runtime(p) / 10000000, 0, p->children_runtime / 10000000, 0};
 
 	if (out && copy_to_user((void *)out, t, sizeof(t)))
 		return -EFAULT;
@@ -312,7 +313,7 @@ SYSCALL1(sysinfo, out)
 		u64 totalhigh, freehigh;
 		u32 unit;
 		char fill[4];
-	} si = { 0 };
+	} si = {0};
 	struct mem_stats ms;
 	struct process *p;
 

@@ -24,23 +24,41 @@ struct elf64_phdr {
 	u64 offset, vaddr, paddr, filesz, memsz, align;
 };
 
-#define ET_EXEC 2
-#define ET_DYN 3
+#define ET_EXEC	  2
+#define ET_DYN	  3
 #define EM_X86_64 62
-#define PT_LOAD 1
+#define PT_LOAD	  1
 #define PT_INTERP 3
-#define PF_X 1u
-#define PF_W 2u
-#define PF_R 4u
+#define PF_X	  1u
+#define PF_W	  2u
+#define PF_R	  4u
 
-#define PIE_BASE 0x555555554000ull
-#define STACK_TOP 0x7ffffffff000ull
-#define STACK_MAX (8ull << 20)
+#define PIE_BASE    0x555555554000ull
+#define STACK_TOP   0x7ffffffff000ull
+#define STACK_MAX   (8ull << 20)
 #define STACK_START (128ull << 10) /* mapped at once; it grows by faults */
 
-enum { AT_NULL, AT_PHDR = 3, AT_PHENT, AT_PHNUM, AT_PAGESZ, AT_BASE, AT_FLAGS, AT_ENTRY, AT_UID = 11,
-       AT_EUID, AT_GID, AT_EGID, AT_PLATFORM, AT_HWCAP, AT_CLKTCK, AT_SECURE = 23, AT_RANDOM = 25, AT_HWCAP2,
-       AT_EXECFN = 31 };
+enum {
+	AT_NULL,
+	AT_PHDR = 3,
+	AT_PHENT,
+	AT_PHNUM,
+	AT_PAGESZ,
+	AT_BASE,
+	AT_FLAGS,
+	AT_ENTRY,
+	AT_UID = 11,
+	AT_EUID,
+	AT_GID,
+	AT_EGID,
+	AT_PLATFORM,
+	AT_HWCAP,
+	AT_CLKTCK,
+	AT_SECURE = 23,
+	AT_RANDOM = 25,
+	AT_HWCAP2,
+	AT_EXECFN = 31
+};
 
 /** struct image - a program under construction. */
 struct image {
@@ -60,8 +78,8 @@ static int check_header(const struct program *prog, struct image *img)
 	if ((eh->type != ET_EXEC && eh->type != ET_DYN) || eh->machine != EM_X86_64 ||
 	    eh->phentsize != sizeof(struct elf64_phdr) || !eh->phnum || eh->phnum > 64)
 		return -ENOEXEC;
-	if (eh->phoff > prog->size || eh->phnum * sizeof(struct elf64_phdr) > prog->size - eh->phoff ||
-	    eh->phoff % 8)
+	if (eh->phoff > prog->size ||
+	    eh->phnum * sizeof(struct elf64_phdr) > prog->size - eh->phoff || eh->phoff % 8)
 		return -ENOEXEC;
 	img->prog = prog;
 	img->eh = eh;
@@ -78,7 +96,8 @@ static int check_segment(const struct image *img, const struct elf64_phdr *ph)
 {
 	u64 start = ph->vaddr + img->bias;
 
-	if (ph->filesz > ph->memsz || ph->offset > img->prog->size || ph->filesz > img->prog->size - ph->offset)
+	if (ph->filesz > ph->memsz || ph->offset > img->prog->size ||
+	    ph->filesz > img->prog->size - ph->offset)
 		return -ENOEXEC;
 	if (start < ph->vaddr || start < USER_MIN || ph->memsz > STACK_TOP - STACK_MAX ||
 	    start > STACK_TOP - STACK_MAX - ph->memsz)
@@ -99,7 +118,8 @@ static int map_segment(struct image *img, const struct elf64_phdr *ph)
 	int err = 0;
 
 	/* Pages that hold file content only. The last one may hold more of the file than the segment: harmless unless memory follows it. */
-	shared = ph->memsz > ph->filesz ? ALIGN_DOWN(file_end, PAGE_SIZE) : ALIGN_UP(file_end, PAGE_SIZE);
+	shared = ph->memsz > ph->filesz ? ALIGN_DOWN(file_end, PAGE_SIZE)
+					: ALIGN_UP(file_end, PAGE_SIZE);
 	if (!img->prog->object)
 		shared = start;
 	if (shared > start)
@@ -109,7 +129,8 @@ static int map_segment(struct image *img, const struct elf64_phdr *ph)
 	if (!err && file_end > max(shared, vaddr)) {
 		u64 from = max(shared, vaddr);
 
-		err = mm_write(img->mm, from, img->prog->data + ph->offset + (from - vaddr), file_end - from);
+		err = mm_write(img->mm, from, img->prog->data + ph->offset + (from - vaddr),
+			       file_end - from);
 	}
 	if (end > img->end)
 		img->end = end;
@@ -153,7 +174,7 @@ struct stack_image {
 	u8 *buf;
 	size_t size;
 	u64 top; /* user address of buf + size */
-	u64 sp;  /* user address reached so far */
+	u64 sp;	 /* user address reached so far */
 };
 
 static void *stack_at(struct stack_image *s, u64 addr)
@@ -171,7 +192,7 @@ static u64 push_bytes(struct stack_image *s, const void *p, size_t n)
 /* argc, argv[], NULL, envp[], NULL, auxv pairs; then (upwards) random bytes, platform, strings, file name. */
 static int build_stack(struct image *img, const struct exec_args *args, u64 *sp)
 {
-	u64 auxv[2 * 20], *v, random[2] = { machine_random(), machine_random() };
+	u64 auxv[2 * 20], *v, random[2] = {machine_random(), machine_random()};
 	u64 strings, execfn, at_random, platform;
 	unsigned n = 0, words;
 	struct stack_image s;
@@ -307,7 +328,7 @@ int exec_load(const struct program *prog, const struct exec_args *args)
 {
 	struct thread *t = current_thread();
 	struct process *p = t->proc;
-	struct image img = { 0 };
+	struct image img = {0};
 	struct regs *regs;
 	const char *base;
 	u64 sp = 0;
@@ -343,7 +364,12 @@ int exec_load(const struct program *prog, const struct exec_args *args)
 	arch_thread_exec(&t->arch);
 	regs = arch_user_regs(&t->arch);
 	*regs = (struct regs){
-		.rip = img.entry, .cs = USER_CS, .rflags = 0x202, .rsp = sp, .ss = USER_DS, .orig = ~0ull,
+		.rip = img.entry,
+		.cs = USER_CS,
+		.rflags = 0x202,
+		.rsp = sp,
+		.ss = USER_DS,
+		.orig = ~0ull,
 	};
 	t->task.signal_pending = 1; /* leave by the path that reloads every register */
 	return 0;

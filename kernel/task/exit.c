@@ -15,8 +15,9 @@
 void notify_parent(struct process *p, s32 code, s32 value)
 {
 	struct process *parent = p->parent;
-	struct siginfo_lite info = { .code = code, .pid = p->pid, .value = (u64)value };
-	int sig = code == CLD_EXITED || code == CLD_KILLED || code == CLD_DUMPED ? p->exit_signal : SIGCHLD;
+	struct siginfo_lite info = {.code = code, .pid = p->pid, .value = (u64)value};
+	int sig = code == CLD_EXITED || code == CLD_KILLED || code == CLD_DUMPED ? p->exit_signal
+										 : SIGCHLD;
 
 	if (sig > NSIG) /* clone() takes any */
 		sig = 0;
@@ -121,7 +122,8 @@ static void process_teardown(struct thread *t)
 	mm = p->mm;
 	files = p->files;
 	cwd = p->cwd;
-	spin_lock(&tree_lock); /* readers of /proc take references under it: first nobody finds them any more ... */
+	spin_lock(
+		&tree_lock); /* readers of /proc take references under it: first nobody finds them any more ... */
 	p->mm = NULL;
 	p->files = NULL;
 	p->cwd = NULL;
@@ -132,7 +134,8 @@ static void process_teardown(struct thread *t)
 
 	spin_lock(&tree_lock);
 	vfork_release(p);
-	if (p->parent->pgrp != p->pgrp && p->parent->sid == p->sid) /* perhaps the last link of its own group */
+	if (p->parent->pgrp != p->pgrp &&
+	    p->parent->sid == p->sid) /* perhaps the last link of its own group */
 		hang_up_orphaned_group(p, p->pgrp);
 	if (!list_empty(&p->children)) {
 		struct process *c;
@@ -142,7 +145,8 @@ static void process_teardown(struct thread *t)
 				hang_up_orphaned_group(p, c->pgrp);
 		reparent_children(p);
 	}
-	hangup = p->has_tty; /* a session leader takes the terminal along: its foreground group hears of it below */
+	hangup =
+		p->has_tty; /* a session leader takes the terminal along: its foreground group hears of it below */
 	parent = p->parent;
 	p->state = PROC_ZOMBIE;
 	self_reaped = reaps_itself(parent, p);
@@ -172,7 +176,8 @@ void thread_exit(s32 status)
 	t->mm = NULL;
 	t->task.address_space = 0;
 	mm_leave();
-	if (p->nr_threads > 1) { /* not the last, as far as we know: the address space goes on without us */
+	if (p->nr_threads >
+	    1) { /* not the last, as far as we know: the address space goes on without us */
 		spin_lock(&tree_lock);
 		if (t != p->leader)
 			list_del_init(&t->hash);
@@ -232,7 +237,7 @@ static bool wait_matches(struct process *c, s64 which, u32 own_group)
 /* Fill @r from zombie or stopped child @c. */
 static void fill_result(struct process *c, struct wait_result *r, s32 status, s32 code, s32 value)
 {
-	*r = (struct wait_result){ .pid = c->pid, .status = status, .code = code, .value = value };
+	*r = (struct wait_result){.pid = c->pid, .status = status, .code = code, .value = value};
 	r->runtime_ns = process_runtime(c) + c->children_runtime;
 	r->nvcsw = c->dead_nvcsw + c->children_nvcsw;
 	r->nivcsw = c->dead_nivcsw + c->children_nivcsw;
@@ -242,7 +247,8 @@ static void fill_result(struct process *c, struct wait_result *r, s32 status, s3
 static bool report_job_change(struct process *c, unsigned options, struct wait_result *r)
 {
 	u64 flags = spin_lock_irqsave(&c->sig_lock);
-	bool stop = (options & WSTOPPED) && c->stop_pending, cont = (options & WCONTINUED) && c->cont_pending;
+	bool stop = (options & WSTOPPED) && c->stop_pending,
+	     cont = (options & WCONTINUED) && c->cont_pending;
 	s32 sig = c->stop_signal;
 
 	if (stop && !(options & WNOWAIT))

@@ -11,9 +11,9 @@
 
 /* pthread_create() of musl and glibc asks for exactly these; a subset cannot be given. */
 #define CLONE_THREAD_SET (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD)
-#define CLONE_KNOWN                                                                                \
-	(0xffu | CLONE_THREAD_SET | CLONE_VFORK | CLONE_SYSVSEM | CLONE_SETTLS |                   \
-	 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_DETACHED | CLONE_UNTRACED |            \
+#define CLONE_KNOWN                                                                     \
+	(0xffu | CLONE_THREAD_SET | CLONE_VFORK | CLONE_SYSVSEM | CLONE_SETTLS |        \
+	 CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | CLONE_DETACHED | CLONE_UNTRACED | \
 	 CLONE_CHILD_SETTID)
 
 static int check_flags(u64 flags)

@@ -10,7 +10,8 @@
 #include "task/internal.h"
 
 struct sigcontext {
-	u64 r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, rflags;
+	u64 r8, r9, r10, r11, r12, r13, r14, r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip,
+		rflags;
 	u16 cs, gs, fs, ss;
 	u64 err, trapno, oldmask, cr2, fpstate, reserved[8];
 };
@@ -34,10 +35,10 @@ _Static_assert(sizeof(struct sigcontext) == 256, "sigcontext layout");
 _Static_assert(offsetof(struct ucontext, mask) == 296, "ucontext layout");
 _Static_assert(sizeof(struct siginfo_user) == 128, "siginfo layout");
 
-#define RED_ZONE 128
+#define RED_ZONE     128
 #define FPU_SW_MAGIC 464 /* offset in the FXSAVE image of a word that is software's */
 /* CF PF AF ZF SF TF DF OF AC ID: what a handler may choose. */
-#define RFLAGS_USER 0x240dd5ull
+#define RFLAGS_USER  0x240dd5ull
 #define RFLAGS_FIXED 0x202ull
 
 bool on_altstack(const struct thread *t, u64 sp)
@@ -78,17 +79,34 @@ int sigframe_push(struct thread *t, struct regs *regs, int sig, const struct sig
 	f.uc.flags = 0;
 	f.uc.link = 0;
 	f.uc.stack_sp = t->altstack_sp;
-	f.uc.stack_flags = t->altstack_size ? (on_altstack(t, regs->rsp) ? SS_ONSTACK : 0) : SS_DISABLE;
+	f.uc.stack_flags = t->altstack_size ? (on_altstack(t, regs->rsp) ? SS_ONSTACK : 0)
+					    : SS_DISABLE;
 	f.uc.pad = 0;
 	f.uc.stack_size = t->altstack_size;
 	f.uc.mc = (struct sigcontext){
-		.r8 = regs->r8, .r9 = regs->r9, .r10 = regs->r10, .r11 = regs->r11,
-		.r12 = regs->r12, .r13 = regs->r13, .r14 = regs->r14, .r15 = regs->r15,
-		.rdi = regs->rdi, .rsi = regs->rsi, .rbp = regs->rbp, .rbx = regs->rbx,
-		.rdx = regs->rdx, .rax = regs->rax, .rcx = regs->rcx, .rsp = regs->rsp,
-		.rip = regs->rip, .rflags = regs->rflags, .cs = USER_CS, .ss = USER_DS,
+		.r8 = regs->r8,
+		.r9 = regs->r9,
+		.r10 = regs->r10,
+		.r11 = regs->r11,
+		.r12 = regs->r12,
+		.r13 = regs->r13,
+		.r14 = regs->r14,
+		.r15 = regs->r15,
+		.rdi = regs->rdi,
+		.rsi = regs->rsi,
+		.rbp = regs->rbp,
+		.rbx = regs->rbx,
+		.rdx = regs->rdx,
+		.rax = regs->rax,
+		.rcx = regs->rcx,
+		.rsp = regs->rsp,
+		.rip = regs->rip,
+		.rflags = regs->rflags,
+		.cs = USER_CS,
+		.ss = USER_DS,
 		.cr2 = info->code > 0 && info->code != SI_KERNEL ? info->value : 0,
-		.fpstate = fp, .oldmask = mask,
+		.fpstate = fp,
+		.oldmask = mask,
 	};
 	f.uc.mask = mask;
 	if (act->flags & SA_SIGINFO) {
@@ -114,7 +132,7 @@ int sigframe_push(struct thread *t, struct regs *regs, int sig, const struct sig
 s64 sigframe_pop(struct thread *t, struct regs *regs)
 {
 	struct ucontext uc;
-	struct siginfo_lite info = { .code = SI_KERNEL };
+	struct siginfo_lite info = {.code = SI_KERNEL};
 	/* The handler's ret has popped the restorer. */
 	u64 at = regs->rsp - 8;
 

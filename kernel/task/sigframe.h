@@ -25,10 +25,10 @@ struct siginfo_user {
 /** siginfo_fill() - convert. */
 void siginfo_fill(struct siginfo_user *u, int sig, const struct siginfo_lite *info);
 
-#define SS_ONSTACK 1u
-#define SS_DISABLE 2u
+#define SS_ONSTACK    1u
+#define SS_DISABLE    2u
 #define SS_AUTODISARM (1u << 31)
-#define MINSIGSTKSZ 2048ull
+#define MINSIGSTKSZ   2048ull
 /** on_altstack() - does user stack pointer @sp lie on @t's alternate stack? */
 bool on_altstack(const struct thread *t, u64 sp);
 

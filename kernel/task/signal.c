@@ -17,10 +17,10 @@
 #include "task/internal.h"
 #include "task/sigframe.h"
 
-#define SIG_STOPS (SIGMASK(SIGSTOP) | SIGMASK(SIGTSTP) | SIGMASK(SIGTTIN) | SIGMASK(SIGTTOU))
+#define SIG_STOPS	(SIGMASK(SIGSTOP) | SIGMASK(SIGTSTP) | SIGMASK(SIGTTIN) | SIGMASK(SIGTTOU))
 #define SIG_DFL_IGNORED (SIGMASK(SIGCONT) | SIGMASK(SIGCHLD) | SIGMASK(SIGWINCH) | SIGMASK(SIGURG))
 /* Faults: taken before anything else that waits. */
-#define SIG_SYNCHRONOUS                                                                            \
+#define SIG_SYNCHRONOUS \
 	(SIGMASK(SIGSEGV) | SIGMASK(SIGBUS) | SIGMASK(SIGILL) | SIGMASK(SIGTRAP) | SIGMASK(SIGFPE))
 
 void signal_wake(struct thread *t, bool fatal)
@@ -77,13 +77,14 @@ static bool is_ignored(const struct process *p, int sig)
 	return handler == SIG_IGN || (handler == SIG_DFL && (SIGMASK(sig) & SIG_DFL_IGNORED));
 }
 
-static void remember(struct siginfo_lite *infos, sigset_t pending, int sig, const struct siginfo_lite *info)
+static void remember(struct siginfo_lite *infos, sigset_t pending, int sig,
+		     const struct siginfo_lite *info)
 {
 	if (sig < NSIG_STORED && !(pending & SIGMASK(sig))) {
 		if (info)
 			infos[sig] = *info;
 		else
-			infos[sig] = (struct siginfo_lite){ .code = SI_KERNEL };
+			infos[sig] = (struct siginfo_lite){.code = SI_KERNEL};
 	}
 }
 
@@ -124,7 +125,8 @@ static bool wants(const struct thread *t, int sig)
 }
 
 /* Context: sig_lock held. A signal that is blocked or waited for is kept even if it would have no effect now. */
-static void send_locked(struct process *p, struct thread *target, int sig, const struct siginfo_lite *info)
+static void send_locked(struct process *p, struct thread *target, int sig,
+			const struct siginfo_lite *info)
 {
 	struct thread *t;
 
@@ -147,7 +149,8 @@ static void send_locked(struct process *p, struct thread *target, int sig, const
 		list_for_each (t, &p->threads, link)
 			if (wants(t, sig))
 				break;
-	if (&t->link != &p->threads && !((t->blocked | t->awaited) & SIGMASK(sig)) && is_ignored(p, sig))
+	if (&t->link != &p->threads && !((t->blocked | t->awaited) & SIGMASK(sig)) &&
+	    is_ignored(p, sig))
 		return;
 	remember(p->info, p->pending, sig, info);
 	p->pending |= SIGMASK(sig);
@@ -212,20 +215,22 @@ void signal_exec(struct process *p)
 
 void task_user_fault(struct regs *regs, int sig, int code, u64 addr, const char *what)
 {
-	struct siginfo_lite info = { .code = code, .value = addr };
+	struct siginfo_lite info = {.code = code, .value = addr};
 	struct thread *t = current_thread();
 	u64 handler = t->proc->actions[sig].handler;
 
 	if (handler == SIG_DFL || handler == SIG_IGN || (t->blocked & SIGMASK(sig)))
 		klog("%s[%u]: %s at 0x%llx, ip 0x%llx sp 0x%llx error 0x%llx: killed by signal %d",
-		     t->task.comm, t->tid, what, (unsigned long long)addr, (unsigned long long)regs->rip,
-		     (unsigned long long)regs->rsp, (unsigned long long)regs->orig, sig);
+		     t->task.comm, t->tid, what, (unsigned long long)addr,
+		     (unsigned long long)regs->rip, (unsigned long long)regs->rsp,
+		     (unsigned long long)regs->orig, sig);
 	signal_force(sig, &info);
 }
 
 /* ---- the way back to user mode ---- */
 
-static int take_from(sigset_t *pending, struct siginfo_lite *infos, sigset_t blocked, struct siginfo_lite *info)
+static int take_from(sigset_t *pending, struct siginfo_lite *infos, sigset_t blocked,
+		     struct siginfo_lite *info)
 {
 	sigset_t set = *pending & ~blocked;
 	int sig;
@@ -238,7 +243,7 @@ static int take_from(sigset_t *pending, struct siginfo_lite *infos, sigset_t blo
 		set &= SIG_SYNCHRONOUS;
 	sig = __builtin_ctzll(set) + 1;
 	*pending &= ~SIGMASK(sig);
-	*info = sig < NSIG_STORED ? infos[sig] : (struct siginfo_lite){ .code = SI_USER };
+	*info = sig < NSIG_STORED ? infos[sig] : (struct siginfo_lite){.code = SI_USER};
 	return sig;
 }
 
@@ -412,7 +417,7 @@ static void do_signals(struct regs *regs, bool syscall)
 			finish_restart(regs, &act);
 		syscall = false;
 		if (sigframe_push(t, regs, sig, &act, &info, mask)) {
-			struct siginfo_lite segv = { .code = SI_KERNEL };
+			struct siginfo_lite segv = {.code = SI_KERNEL};
 
 			if (sig == SIGSEGV) /* no way to tell it: fatal */
 				p->actions[SIGSEGV].handler = SIG_DFL;
@@ -438,7 +443,8 @@ void task_syscall_work(struct regs *regs)
 	if (current_task()->signal_pending)
 		do_signals(regs, true);
 	else
-		finish_restart(regs, NULL); /* another thread took the signal that interrupted the call */
+		finish_restart(regs,
+			       NULL); /* another thread took the signal that interrupted the call */
 }
 
 /* ---- the calls ---- */
@@ -538,7 +544,8 @@ void signal_end_temporary_mask(bool interrupted)
 		t->restore_mask = false;
 		signal_set_blocked(t, t->saved_mask);
 	} else {
-		t->task.signal_pending = 1; /* the mask is restored on the way out, after a handler saw the temporary one */
+		t->task.signal_pending =
+			1; /* the mask is restored on the way out, after a handler saw the temporary one */
 	}
 }
 
@@ -604,7 +611,7 @@ static s64 kill_many(u32 pgrp, int sig, const struct siginfo_lite *info)
 s64 do_kill(s64 pid, int sig)
 {
 	struct process *self = current_process(), *p;
-	struct siginfo_lite info = { .code = SI_USER, .pid = self->pid };
+	struct siginfo_lite info = {.code = SI_USER, .pid = self->pid};
 
 	if (sig < 0 || sig > NSIG)
 		return -EINVAL;
@@ -626,7 +633,7 @@ s64 do_kill(s64 pid, int sig)
 
 s64 do_tgkill(u32 tgid, u32 tid, int sig)
 {
-	struct siginfo_lite info = { .code = SI_TKILL, .pid = current_process()->pid };
+	struct siginfo_lite info = {.code = SI_TKILL, .pid = current_process()->pid};
 	struct thread *t;
 	s64 ret = -ESRCH;
 
@@ -645,7 +652,8 @@ s64 do_tgkill(u32 tgid, u32 tid, int sig)
 
 void signal_send_current(int sig)
 {
-	struct siginfo_lite info = { .code = SI_USER, .pid = current_process() ? current_process()->pid : 0 };
+	struct siginfo_lite info = {.code = SI_USER,
+				    .pid = current_process() ? current_process()->pid : 0};
 
 	if (current_process())
 		signal_thread(current_thread(), sig, &info);
@@ -653,7 +661,7 @@ void signal_send_current(int sig)
 
 int signal_send_group(u32 pgrp, int sig)
 {
-	struct siginfo_lite info = { .code = SI_KERNEL };
+	struct siginfo_lite info = {.code = SI_KERNEL};
 
 	return pgrp ? (int)kill_many(pgrp, sig, &info) : -ESRCH;
 }
@@ -678,9 +686,11 @@ void itimer_fired(struct timer *timer)
 		u64 now = machine_now();
 
 		when = p->itimer_when + interval;
-		if (when <= now) /* late by whole periods: they are lost, as a pending SIGALRM is one signal */
+		if (when <=
+		    now) /* late by whole periods: they are lost, as a pending SIGALRM is one signal */
 			when += (now - when) / interval * interval + interval;
-		timer_start(timer, when); /* with the lock: whoever disarms it next finds it queued */
+		timer_start(timer,
+			    when); /* with the lock: whoever disarms it next finds it queued */
 	}
 	p->itimer_when = when;
 out:

@@ -7,54 +7,54 @@
 
 #include "lib/types.h"
 
-#define NSIG 64
+#define NSIG	    64
 #define NSIG_STORED 32 /* standard signals keep one siginfo each */
 
-#define SIGHUP 1
-#define SIGINT 2
-#define SIGQUIT 3
-#define SIGILL 4
-#define SIGTRAP 5
-#define SIGABRT 6
-#define SIGBUS 7
-#define SIGFPE 8
-#define SIGKILL 9
-#define SIGUSR1 10
-#define SIGSEGV 11
-#define SIGUSR2 12
-#define SIGPIPE 13
-#define SIGALRM 14
-#define SIGTERM 15
+#define SIGHUP	  1
+#define SIGINT	  2
+#define SIGQUIT	  3
+#define SIGILL	  4
+#define SIGTRAP	  5
+#define SIGABRT	  6
+#define SIGBUS	  7
+#define SIGFPE	  8
+#define SIGKILL	  9
+#define SIGUSR1	  10
+#define SIGSEGV	  11
+#define SIGUSR2	  12
+#define SIGPIPE	  13
+#define SIGALRM	  14
+#define SIGTERM	  15
 #define SIGSTKFLT 16
-#define SIGCHLD 17
-#define SIGCONT 18
-#define SIGSTOP 19
-#define SIGTSTP 20
-#define SIGTTIN 21
-#define SIGTTOU 22
-#define SIGURG 23
-#define SIGXCPU 24
-#define SIGXFSZ 25
+#define SIGCHLD	  17
+#define SIGCONT	  18
+#define SIGSTOP	  19
+#define SIGTSTP	  20
+#define SIGTTIN	  21
+#define SIGTTOU	  22
+#define SIGURG	  23
+#define SIGXCPU	  24
+#define SIGXFSZ	  25
 #define SIGVTALRM 26
-#define SIGPROF 27
-#define SIGWINCH 28
-#define SIGIO 29
-#define SIGPWR 30
-#define SIGSYS 31
+#define SIGPROF	  27
+#define SIGWINCH  28
+#define SIGIO	  29
+#define SIGPWR	  30
+#define SIGSYS	  31
 
 typedef u64 sigset_t; /* bit sig-1 */
-#define SIGMASK(sig) (1ull << ((sig)-1))
+#define SIGMASK(sig)	(1ull << ((sig)-1))
 #define SIG_UNBLOCKABLE (SIGMASK(SIGKILL) | SIGMASK(SIGSTOP))
 
-#define SIG_DFL 0ull
-#define SIG_IGN 1ull
+#define SIG_DFL	     0ull
+#define SIG_IGN	     1ull
 #define SA_NOCLDSTOP 1ull
 #define SA_NOCLDWAIT 2ull
-#define SA_SIGINFO 4ull
-#define SA_RESTORER 0x04000000ull
-#define SA_ONSTACK 0x08000000ull
-#define SA_RESTART 0x10000000ull
-#define SA_NODEFER 0x40000000ull
+#define SA_SIGINFO   4ull
+#define SA_RESTORER  0x04000000ull
+#define SA_ONSTACK   0x08000000ull
+#define SA_RESTART   0x10000000ull
+#define SA_NODEFER   0x40000000ull
 #define SA_RESETHAND 0x80000000ull
 
 /** struct sigaction_k - the kernel's rt_sigaction(2) layout. */
@@ -70,13 +70,13 @@ struct siginfo_lite {
 	u64 value; /* faults: the address; SIGCHLD: the exit status or signal */
 };
 
-#define SI_USER 0
-#define SI_KERNEL 0x80
-#define SI_TKILL (-6)
-#define CLD_EXITED 1
-#define CLD_KILLED 2
-#define CLD_DUMPED 3
-#define CLD_STOPPED 5
+#define SI_USER	      0
+#define SI_KERNEL     0x80
+#define SI_TKILL      (-6)
+#define CLD_EXITED    1
+#define CLD_KILLED    2
+#define CLD_DUMPED    3
+#define CLD_STOPPED   5
 #define CLD_CONTINUED 6
 
 struct thread;

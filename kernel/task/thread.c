@@ -12,15 +12,15 @@
 #include "task/internal.h"
 
 #define TID_HASH 256
-#define TID_MAX 32768
+#define TID_MAX	 32768
 
 spinlock_t tree_lock = SPINLOCK_INIT("tree", LOCK_PROCESS);
 struct list process_list = LIST_INIT(process_list);
 struct process *init_process;
 
 static struct list tid_table[TID_HASH]; /* tree_lock */
-static u32 last_tid = 1;                /* tree_lock; 1 is init's, which is not the first task */
-static bool tids_wrapped;               /* tree_lock */
+static u32 last_tid = 1;		/* tree_lock; 1 is init's, which is not the first task */
+static bool tids_wrapped;		/* tree_lock */
 
 static struct object_cache *thread_cache, *process_cache;
 
@@ -143,7 +143,8 @@ void machine_task_dead(struct task *task)
 	thread_put(t);
 }
 
-_Static_assert(offsetof(struct thread, arch) == TASK_ARCH, "TASK_ARCH of arch/thread.h and asm.inc");
+_Static_assert(offsetof(struct thread, arch) == TASK_ARCH,
+	       "TASK_ARCH of arch/thread.h and asm.inc");
 _Static_assert(offsetof(struct thread, mm) == TASK_MM, "TASK_MM of arch/thread.h and asm.inc");
 
 struct mm *current_mm(void)
@@ -184,7 +185,8 @@ struct process *process_find_locked(u32 pid)
 {
 	struct thread *t = tid_lookup(pid);
 
-	return t && t->proc && t->proc->pid == pid && t->proc->state != PROC_REAPED ? t->proc : NULL;
+	return t && t->proc && t->proc->pid == pid && t->proc->state != PROC_REAPED ? t->proc
+										    : NULL;
 }
 
 struct process *process_find(u32 pid)

@@ -26,30 +26,30 @@ struct thread {
 	struct task task; /* first member: a struct task of the kernel is always a thread */
 	struct arch_thread arch;
 	struct process *proc; /* (c) NULL for kernel tasks */
-	struct mm *mm;        /* (p) address space it runs in: proc->mm, or NULL (kernel task, exiting) */
-	struct list link;     /* (s) on proc->threads */
-	struct list hash;     /* (t) on the table of thread ids */
-	u32 refs;             /* (a) one for running, one of its process (leader) or joiner, one of each finder */
-	u32 tid;              /* (t) changes only when exec makes this thread the leader */
+	struct mm *mm; /* (p) address space it runs in: proc->mm, or NULL (kernel task, exiting) */
+	struct list link; /* (s) on proc->threads */
+	struct list hash; /* (t) on the table of thread ids */
+	u32 refs; /* (a) one for running, one of its process (leader) or joiner, one of each finder */
+	u32 tid; /* (t) changes only when exec makes this thread the leader */
 
-	sigset_t blocked;     /* (s) written by itself only */
-	sigset_t pending;     /* (s) directed at this thread */
-	sigset_t awaited;     /* (s) what its sigtimedwait waits for, though blocked */
+	sigset_t blocked; /* (s) written by itself only */
+	sigset_t pending; /* (s) directed at this thread */
+	sigset_t awaited; /* (s) what its sigtimedwait waits for, though blocked */
 	struct siginfo_lite info[NSIG_STORED]; /* (s) details of pending standard signals */
-	sigset_t saved_mask;  /* (p) mask to restore after sigsuspend/ppoll */
-	bool restore_mask;    /* (p) */
-	u64 altstack_sp, altstack_size; /* (p) */
+	sigset_t saved_mask;		       /* (p) mask to restore after sigsuspend/ppoll */
+	bool restore_mask;		       /* (p) */
+	u64 altstack_sp, altstack_size;	       /* (p) */
 	u32 altstack_flags;
 
-	u32 *clear_tid;       /* (p) CLONE_CHILD_CLEARTID address */
-	u64 robust_list;      /* (p) set_robust_list head */
-	u64 restart_until;    /* (p) deadline of an interrupted nanosleep, for restart_syscall */
-	u64 restart_rem;      /* (p) user pointer for its remaining time */
+	u32 *clear_tid;	   /* (p) CLONE_CHILD_CLEARTID address */
+	u64 robust_list;   /* (p) set_robust_list head */
+	u64 restart_until; /* (p) deadline of an interrupted nanosleep, for restart_syscall */
+	u64 restart_rem;   /* (p) user pointer for its remaining time */
 	u32 restart_clock;
-	bool vfork_wait;      /* (s) sleeps uninterruptibly for its vfork child: only its own end wakes it */
-	void (*kfn)(void *);  /* (c) kernel tasks */
+	bool vfork_wait; /* (s) sleeps uninterruptibly for its vfork child: only its own end wakes it */
+	void (*kfn)(void *); /* (c) kernel tasks */
 	void *karg;
-	bool finished;        /* kernel task: ended (under join_wait.lock) */
+	bool finished; /* kernel task: ended (under join_wait.lock) */
 	struct waitq join_wait;
 };
 
@@ -62,56 +62,58 @@ struct vfork_wait {
 };
 
 struct process {
-	u32 pid;                 /* (c) */
-	volatile u32 state;      /* (t) enum process_state */
-	u32 refs;                /* (a) */
-	u32 pgrp, sid;           /* (t) */
-	bool leader_exec;        /* (t) has called execve (setpgid by the parent is then refused) */
-	bool has_tty;            /* (t) session leader: its session owns the terminal */
-	struct process *parent;  /* (t) never NULL but for init */
-	volatile u32 ppid;       /* (t) parent->pid, 0 for init; read without lock by getppid(2) */
-	struct list children;    /* (t) */
-	struct list sibling;     /* (t) on parent->children */
-	struct list all;         /* (t) on process_list, pid order of creation */
-	struct list threads;     /* (s) live threads */
-	struct thread *leader;   /* (t) the thread whose tid is pid; its struct stays until the process is reaped */
-	u32 nr_threads;          /* (s) live threads */
-	volatile bool exiting;   /* (s) exit_group under way */
+	u32 pid;		/* (c) */
+	volatile u32 state;	/* (t) enum process_state */
+	u32 refs;		/* (a) */
+	u32 pgrp, sid;		/* (t) */
+	bool leader_exec;	/* (t) has called execve (setpgid by the parent is then refused) */
+	bool has_tty;		/* (t) session leader: its session owns the terminal */
+	struct process *parent; /* (t) never NULL but for init */
+	volatile u32 ppid;	/* (t) parent->pid, 0 for init; read without lock by getppid(2) */
+	struct list children;	/* (t) */
+	struct list sibling;	/* (t) on parent->children */
+	struct list all;	/* (t) on process_list, pid order of creation */
+	struct list threads;	/* (s) live threads */
+	struct thread *
+		leader; /* (t) the thread whose tid is pid; its struct stays until the process is reaped */
+	u32 nr_threads;		    /* (s) live threads */
+	volatile bool exiting;	    /* (s) exit_group under way */
 	struct thread *exec_thread; /* (s) exec under way: all others must end */
-	s32 exit_status;         /* (t) wait status word */
-	s32 exit_signal;         /* (c) SIGCHLD for fork; 0 none */
+	s32 exit_status;	    /* (t) wait status word */
+	s32 exit_signal;	    /* (c) SIGCHLD for fork; 0 none */
 
-	struct mm *mm;           /* (p) its own threads; exec swaps it when single-threaded */
-	struct files *files;     /* descriptors; owned by kernel/sys */
-	struct node *cwd;        /* owned by kernel/sys */
+	struct mm *mm;	     /* (p) its own threads; exec swaps it when single-threaded */
+	struct files *files; /* descriptors; owned by kernel/sys */
+	struct node *cwd;    /* owned by kernel/sys */
 	u32 umask;
 
-	spinlock_t sig_lock;     /* LOCK_SIGNAL, interrupts off: actions, pending sets, thread list */
-	struct sigaction_k actions[NSIG + 1]; /* (s) */
-	sigset_t pending;        /* (s) for any thread */
+	spinlock_t sig_lock; /* LOCK_SIGNAL, interrupts off: actions, pending sets, thread list */
+	struct sigaction_k actions[NSIG + 1];  /* (s) */
+	sigset_t pending;		       /* (s) for any thread */
 	struct siginfo_lite info[NSIG_STORED]; /* (s) */
-	volatile bool stopped;   /* (s) by SIGSTOP & co */
-	bool stop_pending, cont_pending; /* (s) a stop or continue that wait4 has not reported yet */
-	bool cont_notify;        /* (s) continued: the first thread that runs tells the parent */
-	bool stop_taken;         /* (s) a thread is about to stop us; cleared if SIGCONT or SIGKILL comes meanwhile */
-	s32 stop_signal;         /* (s) */
+	volatile bool stopped;		       /* (s) by SIGSTOP & co */
+	bool stop_pending,
+		cont_pending; /* (s) a stop or continue that wait4 has not reported yet */
+	bool cont_notify;     /* (s) continued: the first thread that runs tells the parent */
+	bool stop_taken; /* (s) a thread is about to stop us; cleared if SIGCONT or SIGKILL comes meanwhile */
+	s32 stop_signal; /* (s) */
 
-	struct waitq child_wait; /* parent sleeps here for any child's change */
-	struct vfork_wait *vfork; /* (t) the vfork parent's wait, until exec or exit */
-	struct timer itimer;     /* ITIMER_REAL */
+	struct waitq child_wait;	  /* parent sleeps here for any child's change */
+	struct vfork_wait *vfork;	  /* (t) the vfork parent's wait, until exec or exit */
+	struct timer itimer;		  /* ITIMER_REAL */
 	u64 itimer_interval, itimer_when; /* ns (s) */
-	u32 itimer_sets;         /* (s) counts its settings */
-	u64 start_ns;            /* (c) */
-	u64 dead_runtime;        /* (s) ns of CPU time of threads that ended */
-	u64 dead_nvcsw, dead_nivcsw; /* (s) */
-	u64 children_runtime;    /* (t) of reaped children */
+	u32 itimer_sets;		  /* (s) counts its settings */
+	u64 start_ns;			  /* (c) */
+	u64 dead_runtime;		  /* (s) ns of CPU time of threads that ended */
+	u64 dead_nvcsw, dead_nivcsw;	  /* (s) */
+	u64 children_runtime;		  /* (t) of reaped children */
 	u64 children_nvcsw, children_nivcsw;
-	char exe[64];            /* (p) path of the program, for /proc/PID/exe */
+	char exe[64];		     /* (p) path of the program, for /proc/PID/exe */
 	u64 rlim_stack, rlim_nofile; /* (p) soft limits that mean something here */
 };
 
-extern spinlock_t tree_lock; /* LOCK_PROCESS */
-extern struct list process_list; /* under tree_lock */
+extern spinlock_t tree_lock;	     /* LOCK_PROCESS */
+extern struct list process_list;     /* under tree_lock */
 extern struct process *init_process; /* pid 1, constant once set */
 
 static inline struct thread *task_thread(struct task *t)
@@ -159,22 +161,22 @@ bool pgrp_in_session_locked(u32 pgrp, u32 sid);
 u64 process_runtime(struct process *p);
 
 /* ---- fork.c ---- */
-#define CLONE_VM 0x100u
-#define CLONE_FS 0x200u
-#define CLONE_FILES 0x400u
-#define CLONE_SIGHAND 0x800u
-#define CLONE_PTRACE 0x2000u
-#define CLONE_VFORK 0x4000u
-#define CLONE_PARENT 0x8000u
-#define CLONE_THREAD 0x10000u
-#define CLONE_NEWNS 0x20000u
-#define CLONE_SYSVSEM 0x40000u
-#define CLONE_SETTLS 0x80000u
-#define CLONE_PARENT_SETTID 0x100000u
+#define CLONE_VM	     0x100u
+#define CLONE_FS	     0x200u
+#define CLONE_FILES	     0x400u
+#define CLONE_SIGHAND	     0x800u
+#define CLONE_PTRACE	     0x2000u
+#define CLONE_VFORK	     0x4000u
+#define CLONE_PARENT	     0x8000u
+#define CLONE_THREAD	     0x10000u
+#define CLONE_NEWNS	     0x20000u
+#define CLONE_SYSVSEM	     0x40000u
+#define CLONE_SETTLS	     0x80000u
+#define CLONE_PARENT_SETTID  0x100000u
 #define CLONE_CHILD_CLEARTID 0x200000u
-#define CLONE_DETACHED 0x400000u
-#define CLONE_UNTRACED 0x800000u
-#define CLONE_CHILD_SETTID 0x1000000u
+#define CLONE_DETACHED	     0x400000u
+#define CLONE_UNTRACED	     0x800000u
+#define CLONE_CHILD_SETTID   0x1000000u
 
 /** do_clone() - clone(2), fork, vfork. Return: the child's tid; -EINVAL unsupported combination; -ENOMEM; -EAGAIN no ids. */
 s64 do_clone(u64 flags, u64 stack, u32 *parent_tid, u32 *child_tid, u64 tls);
@@ -191,8 +193,8 @@ struct program {
 };
 /** struct exec_args - copied-in argument and environment strings, back to back, NUL-terminated. */
 struct exec_args {
-	char *strings;   /* kernel buffer */
-	size_t size;     /* bytes used */
+	char *strings; /* kernel buffer */
+	size_t size;   /* bytes used */
 	unsigned argc, envc;
 };
 /**
@@ -206,12 +208,12 @@ int exec_load(const struct program *prog, const struct exec_args *args);
 void process_exit(s32 status) __attribute__((noreturn));
 /** thread_exit() - exit(2): end the current thread; the last one ends the process with @status. */
 void thread_exit(s32 status) __attribute__((noreturn));
-#define WNOHANG 1u
-#define WUNTRACED 2u
-#define WSTOPPED 2u
-#define WEXITED 4u
+#define WNOHANG	   1u
+#define WUNTRACED  2u
+#define WSTOPPED   2u
+#define WEXITED	   4u
 #define WCONTINUED 8u
-#define WNOWAIT 0x01000000u
+#define WNOWAIT	   0x01000000u
 struct wait_result {
 	u32 pid;
 	s32 status; /* wait4 status word */

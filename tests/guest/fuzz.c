@@ -20,7 +20,7 @@
 #define CHILDREN      6
 #define STEPS	      3000
 #define CHILD_MS      500
-#define COMPLAINTS    900 /* descriptor; beyond those the calls are drawn from */
+#define COMPLAINTS    900   /* descriptor; beyond those the calls are drawn from */
 #define GRACE_MS      30000 /* a child that has not gone by then, after SIGKILL, is hung */
 #define LEAK_PAGES_OK 64
 #define PAGE	      4096
@@ -37,7 +37,8 @@ static uint64_t state;
 static char *arena; /* good page, read-only page, no-access page, hole, then room to play */
 static int depth;
 static pid_t first_pid;
-static volatile bool shared_stack; /* after vfork or clone(CLONE_VM) two run on one stack: nothing is sure any more */
+static volatile bool
+	shared_stack; /* after vfork or clone(CLONE_VM) two run on one stack: nothing is sure any more */
 
 static uint64_t rnd64(void)
 {
@@ -141,14 +142,30 @@ static uint64_t buffer(void)
 
 static uint64_t path(void)
 {
-	static const char *const paths[] = {"/",	     "/bin/true",	"/proc/self/maps",
-					    "/proc/self/stat", "/proc/1/status", "/proc/self/fd",
-					    "/dev/null",     "/dev/zero",	"/dev/full",
-					    "/dev/urandom",  "/etc/passwd",	"/proc/stat",
-					    "/dev/irq/9",    "/proc/meminfo",	"/no/such/thing",
-					    "/etc/passwd/x", "",		"..",
-					    "/proc/self/fd/0", "/proc/self/exe", "/proc/uptime",
-					    "/bin",	     "/proc",		"/dev/fd/3"};
+	static const char *const paths[] = {"/",
+					    "/bin/true",
+					    "/proc/self/maps",
+					    "/proc/self/stat",
+					    "/proc/1/status",
+					    "/proc/self/fd",
+					    "/dev/null",
+					    "/dev/zero",
+					    "/dev/full",
+					    "/dev/urandom",
+					    "/etc/passwd",
+					    "/proc/stat",
+					    "/dev/irq/9",
+					    "/proc/meminfo",
+					    "/no/such/thing",
+					    "/etc/passwd/x",
+					    "",
+					    "..",
+					    "/proc/self/fd/0",
+					    "/proc/self/exe",
+					    "/proc/uptime",
+					    "/bin",
+					    "/proc",
+					    "/dev/fd/3"};
 
 	switch (rnd(8)) {
 	case 0:
@@ -178,7 +195,7 @@ static uint64_t process(void)
 	case 3: /* nobody */
 		return 32768 + rnd(1000);
 	case 4:
-		return (uint64_t)(uint32_t)-(int)(40000 + rnd(1000));
+		return (uint64_t)(uint32_t) - (int)(40000 + rnd(1000));
 	default:
 		return (uint64_t)syscall(SYS_gettid);
 	}
@@ -188,7 +205,7 @@ static uint64_t argument(char kind)
 {
 	switch (kind) {
 	case 'f':
-		return rnd(8) ? rnd(20) : rnd(2) ? (uint64_t)-(int64_t)rnd(120) : odd_number();
+		return rnd(8) ? rnd(20) : rnd(2) ? (uint64_t) - (int64_t)rnd(120) : odd_number();
 	case 'b':
 		return buffer();
 	case 'l':
@@ -204,7 +221,9 @@ static uint64_t argument(char kind)
 	case 'F': /* flags */
 		return rnd(3) ? 1ull << rnd(32) | 1ull << rnd(32) : odd_number();
 	case 'a': /* for mappings: mostly our own playground */
-		return rnd(6) ? (uint64_t)(arena + (4 + rnd(60)) * PAGE) : rnd(3) ? odd_number() & ~0xfffull : odd_number();
+		return rnd(6)	? (uint64_t)(arena + (4 + rnd(60)) * PAGE)
+		       : rnd(3) ? odd_number() & ~0xfffull
+				: odd_number();
 	case 'L': /* a mapping's length: small, or too large to be touched whole */
 		return rnd(5) ? PAGE * rnd(40) : 1ull << (38 + rnd(26)) | rnd(PAGE);
 	case 'z':
@@ -222,27 +241,31 @@ struct call {
 };
 
 static const struct call calls[] = {
-	{0, "fbl"},	 {1, "fbl"},	  {2, "tFi"},	   {3, "f"},	    {4, "tb"},	    {5, "fb"},
-	{6, "tb"},	 {7, "bii"},	  {8, "fxi"},	   {9, "aLiFfl"},   {9, "aLiFfl"},  {10, "aLi"},
-	{10, "aLi"},	 {11, "aL"},	  {12, "x"},	   {13, "sbbz"},    {14, "ibbz"},   {15, ""},
-	{16, "fxb"},	 {17, "fblx"},	  {18, "fblx"},	   {19, "fbi"},	    {20, "fbi"},    {21, "ti"},
-	{22, "b"},	 {22, "b"},	  {23, "ibbbb"},   {24, ""},	    {28, "aLi"},    {32, "f"},
-	{33, "ff"},	 {34, ""},	  {35, "bb"},	   {36, "ib"},	    {37, "i"},	    {38, "ibb"},
-	{39, ""},	 {40, "ffbl"},	  {41, "iii"},	   {53, "iiib"},    {56, "F0bbx"},  {56, "F0bbb"},
-	{57, ""},	 {58, ""},	  {59, "tbb"},	   {60, "i"},	    {61, "pbFb"},   {62, "ps"},
-	{63, "b"},	 {72, "fix"},	  {72, "fFx"},	   {74, "f"},	    {76, "tx"},	    {77, "fx"},
-	{79, "bl"},	 {80, "t"},	  {81, "f"},	   {82, "tt"},	    {83, "ti"},	    {87, "t"},
-	{89, "tbl"},	 {95, "i"},	  {96, "bb"},	   {97, "ib"},	    {98, "ib"},	    {99, "b"},
-	{100, "b"},	 {103, "ibl"},	  {109, "xx"},	   {115, "ib"},	    {118, "bbb"},   {121, "p"},
-	{124, "p"},	 {127, "bz"},	  {128, "bbbz"},   {130, "bz"},	    {131, "bb"},    {137, "tb"},
-	{138, "fb"},	 {140, "ip"},	  {142, "pb"},	   {143, "pb"},	    {144, "pib"},   {145, "p"},
-	{146, "i"},	 {147, "i"},	  {148, "pb"},	   {149, "aL"},	    {151, "i"},	    {157, "ibbbb"},
-	{158, "ib"},	 {158, "xx"},	  {173, "iii"},	   {200, "ps"},	    {201, "b"},	    {202, "biibbi"},
-	{202, "bFixbx"}, {203, "plb"},	  {204, "plb"},	   {217, "fbl"},    {218, "b"},	    {219, ""},
-	{221, "fxxi"},	 {228, "ib"},	  {229, "ib"},	   {230, "iibb"},   {231, "i"},	    {234, "pps"},
-	{247, "ipbFb"},	 {257, "ftFi"},	  {262, "ftbF"},   {267, "ftbl"},   {269, "fti"},   {270, "ibbbbb"},
-	{271, "bibbz"},	 {273, "bl"},	  {274, "pbb"},	   {292, "ffF"},    {293, "bF"},    {302, "pibb"},
-	{309, "bbb"},	 {318, "blF"},	  {439, "ftiF"},   {-1, "xxxxxx"},
+	{0, "fbl"},	 {1, "fbl"},	  {2, "tFi"},	 {3, "f"},	  {4, "tb"},
+	{5, "fb"},	 {6, "tb"},	  {7, "bii"},	 {8, "fxi"},	  {9, "aLiFfl"},
+	{9, "aLiFfl"},	 {10, "aLi"},	  {10, "aLi"},	 {11, "aL"},	  {12, "x"},
+	{13, "sbbz"},	 {14, "ibbz"},	  {15, ""},	 {16, "fxb"},	  {17, "fblx"},
+	{18, "fblx"},	 {19, "fbi"},	  {20, "fbi"},	 {21, "ti"},	  {22, "b"},
+	{22, "b"},	 {23, "ibbbb"},	  {24, ""},	 {28, "aLi"},	  {32, "f"},
+	{33, "ff"},	 {34, ""},	  {35, "bb"},	 {36, "ib"},	  {37, "i"},
+	{38, "ibb"},	 {39, ""},	  {40, "ffbl"},	 {41, "iii"},	  {53, "iiib"},
+	{56, "F0bbx"},	 {56, "F0bbb"},	  {57, ""},	 {58, ""},	  {59, "tbb"},
+	{60, "i"},	 {61, "pbFb"},	  {62, "ps"},	 {63, "b"},	  {72, "fix"},
+	{72, "fFx"},	 {74, "f"},	  {76, "tx"},	 {77, "fx"},	  {79, "bl"},
+	{80, "t"},	 {81, "f"},	  {82, "tt"},	 {83, "ti"},	  {87, "t"},
+	{89, "tbl"},	 {95, "i"},	  {96, "bb"},	 {97, "ib"},	  {98, "ib"},
+	{99, "b"},	 {100, "b"},	  {103, "ibl"},	 {109, "xx"},	  {115, "ib"},
+	{118, "bbb"},	 {121, "p"},	  {124, "p"},	 {127, "bz"},	  {128, "bbbz"},
+	{130, "bz"},	 {131, "bb"},	  {137, "tb"},	 {138, "fb"},	  {140, "ip"},
+	{142, "pb"},	 {143, "pb"},	  {144, "pib"},	 {145, "p"},	  {146, "i"},
+	{147, "i"},	 {148, "pb"},	  {149, "aL"},	 {151, "i"},	  {157, "ibbbb"},
+	{158, "ib"},	 {158, "xx"},	  {173, "iii"},	 {200, "ps"},	  {201, "b"},
+	{202, "biibbi"}, {202, "bFixbx"}, {203, "plb"},	 {204, "plb"},	  {217, "fbl"},
+	{218, "b"},	 {219, ""},	  {221, "fxxi"}, {228, "ib"},	  {229, "ib"},
+	{230, "iibb"},	 {231, "i"},	  {234, "pps"},	 {247, "ipbFb"},  {257, "ftFi"},
+	{262, "ftbF"},	 {267, "ftbl"},	  {269, "fti"},	 {270, "ibbbbb"}, {271, "bibbz"},
+	{273, "bl"},	 {274, "pbb"},	  {292, "ffF"},	 {293, "bF"},	  {302, "pibb"},
+	{309, "bbb"},	 {318, "blF"},	  {439, "ftiF"}, {-1, "xxxxxx"},
 };
 
 /* Would rightly be felt by others? Or would take a child out of the reach of its killer. */
@@ -283,29 +306,31 @@ static long call6(long nr, const uint64_t *a)
 		uint64_t in[6], out[6], saved[6], rsp[2];
 		long ret;
 	} r;
-	static const uint64_t magic[6] = {0x1111111111111111, 0x2222222222222222, 0x3333333333333333,
-					  0x4444444444444444, 0x5555555555555555, 0x6666666666666666};
+	static const uint64_t magic[6] = {0x1111111111111111, 0x2222222222222222,
+					  0x3333333333333333, 0x4444444444444444,
+					  0x5555555555555555, 0x6666666666666666};
 
 	memcpy(r.in, a, sizeof(r.in));
 	r.ret = nr;
-	__asm__ volatile("push %%rbp\n\tpush %%rbx\n\tpush %0\n\tpush %1\n\t"
-			 "mov %0, %%rcx\n\tmov %1, %%rbx\n\t"
-			 "mov 0(%%rbx), %%r12\n\tmov 8(%%rbx), %%r13\n\tmov 16(%%rbx), %%r14\n\tmov 24(%%rbx), %%r15\n\t"
-			 "mov 32(%%rbx), %%rbp\n\tmov 40(%%rbx), %%rbx\n\t"
-			 "mov 0(%%rcx), %%rdi\n\tmov 8(%%rcx), %%rsi\n\tmov 16(%%rcx), %%rdx\n\t"
-			 "mov 24(%%rcx), %%r10\n\tmov 32(%%rcx), %%r8\n\tmov 40(%%rcx), %%r9\n\t"
-			 "mov 160(%%rcx), %%rax\n\tmov %%rsp, 144(%%rcx)\n\t"
-			 "syscall\n\t"
-			 "mov 8(%%rsp), %%rcx\n\tmov %%rsp, 152(%%rcx)\n\tmov %%rax, 160(%%rcx)\n\t"
-			 "mov %%rdi, 48(%%rcx)\n\tmov %%rsi, 56(%%rcx)\n\tmov %%rdx, 64(%%rcx)\n\t"
-			 "mov %%r10, 72(%%rcx)\n\tmov %%r8, 80(%%rcx)\n\tmov %%r9, 88(%%rcx)\n\t"
-			 "mov %%r12, 96(%%rcx)\n\tmov %%r13, 104(%%rcx)\n\tmov %%r14, 112(%%rcx)\n\tmov %%r15, 120(%%rcx)\n\t"
-			 "mov %%rbp, 128(%%rcx)\n\tmov %%rbx, 136(%%rcx)\n\t"
-			 "pop %%rax\n\tpop %%rax\n\tpop %%rbx\n\tpop %%rbp\n\t"
-			 :
-			 : "r"(&r), "r"(magic)
-			 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-			   "memory", "cc");
+	__asm__ volatile(
+		"push %%rbp\n\tpush %%rbx\n\tpush %0\n\tpush %1\n\t"
+		"mov %0, %%rcx\n\tmov %1, %%rbx\n\t"
+		"mov 0(%%rbx), %%r12\n\tmov 8(%%rbx), %%r13\n\tmov 16(%%rbx), %%r14\n\tmov 24(%%rbx), %%r15\n\t"
+		"mov 32(%%rbx), %%rbp\n\tmov 40(%%rbx), %%rbx\n\t"
+		"mov 0(%%rcx), %%rdi\n\tmov 8(%%rcx), %%rsi\n\tmov 16(%%rcx), %%rdx\n\t"
+		"mov 24(%%rcx), %%r10\n\tmov 32(%%rcx), %%r8\n\tmov 40(%%rcx), %%r9\n\t"
+		"mov 160(%%rcx), %%rax\n\tmov %%rsp, 144(%%rcx)\n\t"
+		"syscall\n\t"
+		"mov 8(%%rsp), %%rcx\n\tmov %%rsp, 152(%%rcx)\n\tmov %%rax, 160(%%rcx)\n\t"
+		"mov %%rdi, 48(%%rcx)\n\tmov %%rsi, 56(%%rcx)\n\tmov %%rdx, 64(%%rcx)\n\t"
+		"mov %%r10, 72(%%rcx)\n\tmov %%r8, 80(%%rcx)\n\tmov %%r9, 88(%%rcx)\n\t"
+		"mov %%r12, 96(%%rcx)\n\tmov %%r13, 104(%%rcx)\n\tmov %%r14, 112(%%rcx)\n\tmov %%r15, 120(%%rcx)\n\t"
+		"mov %%rbp, 128(%%rcx)\n\tmov %%rbx, 136(%%rcx)\n\t"
+		"pop %%rax\n\tpop %%rax\n\tpop %%rbx\n\tpop %%rbp\n\t"
+		:
+		: "r"(&r), "r"(magic)
+		: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+		  "r15", "memory", "cc");
 	if (nr != SYS_rt_sigreturn && !shared_stack &&
 	    (memcmp(r.in, r.out, sizeof(r.in)) != 0 || memcmp(r.saved, magic, sizeof(magic)) != 0 ||
 	     r.rsp[0] != r.rsp[1])) {
@@ -333,7 +358,8 @@ static void one_step(struct slot *slot)
 		a[i] = i < (int)strlen(c->args) ? argument(c->args[i]) : rnd64();
 	if (nr == -1)
 		nr = rnd(2) ? (long)rnd(460) : (long)odd_number();
-	if (c->nr == -1 && nr >= 0 && nr < 460) /* random numbers: only what does not exist or cannot matter */
+	if (c->nr == -1 && nr >= 0 &&
+	    nr < 460) /* random numbers: only what does not exist or cannot matter */
 		for (unsigned i = 0; i < 6; i++)
 			a[i] = bad_address();
 	if (excluded(nr, a))
@@ -376,7 +402,8 @@ static void child(int n, uint64_t seed)
 	open("/proc/self/status", O_RDONLY);
 	open("/bin", O_RDONLY | O_DIRECTORY);
 	/* Nothing of ours behind it: what overruns it must not hit the slots. */
-	arena = mmap((void *)0x200000000000, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	arena = mmap((void *)0x200000000000, ARENA, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (arena == MAP_FAILED)
 		_exit(1);
 	mprotect(arena + PAGE, PAGE, PROT_READ);
@@ -413,7 +440,8 @@ static void bystander(void)
 		__asm__ volatile("" : "+r"(r12));
 		for (unsigned i = 0; i < 8192; i++)
 			again += data[i];
-		if (sum != again || e != 8192 * (d * 3.0 - 1.0) || r12 != round * 0x9e3779b97f4a7c15ull)
+		if (sum != again || e != 8192 * (d * 3.0 - 1.0) ||
+		    r12 != round * 0x9e3779b97f4a7c15ull)
 			_exit(98);
 		*bystander_rounds = round;
 	}
@@ -476,14 +504,16 @@ static long run(int seconds, uint64_t seed)
 			if (pid[n]) {
 				siginfo_t info = {0};
 
-				CHECK(waitid(P_PID, (id_t)pid[n], &info, WEXITED | WNOHANG | WNOWAIT) == 0);
+				CHECK(waitid(P_PID, (id_t)pid[n], &info,
+					     WEXITED | WNOHANG | WNOWAIT) == 0);
 				if (!info.si_pid && now_ns() < until[n]) {
 					busy = true;
 					continue;
 				}
 				status = finish(n, pid[n]);
 				if (WIFEXITED(status) && WEXITSTATUS(status) == 97) {
-					printf("not ok 1 - fuzz: call %ld changed a register\n", slots[n].nr);
+					printf("not ok 1 - fuzz: call %ld changed a register\n",
+					       slots[n].nr);
 					exit(1);
 				}
 				pid[n] = 0;
@@ -520,7 +550,8 @@ int main(int argc, char **argv)
 		return 0; /* a child has executed /proc/self/exe: one keeper is enough */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	tap_pipe[1] = 2;
-	CHECK(dup2(2, COMPLAINTS) == COMPLAINTS); /* where a child complains, whatever happens to its descriptors */
+	CHECK(dup2(2, COMPLAINTS) ==
+	      COMPLAINTS); /* where a child complains, whatever happens to its descriptors */
 	slots = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(slots != MAP_FAILED);
 	bystander_rounds = (void *)((char *)slots + PAGE / 2);
@@ -530,7 +561,8 @@ int main(int argc, char **argv)
 		setpgid(0, 0);
 		bystander();
 	}
-	if (syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param) < 0) /* nothing a child does must keep us from killing it */
+	if (syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param) <
+	    0) /* nothing a child does must keep us from killing it */
 		printf("# not real time: %s\n", strerror(errno));
 	run(2, seed ^ 0x5555); /* caches grow to their working size */
 	sleep_ms(200);
@@ -546,8 +578,8 @@ int main(int argc, char **argv)
 		if (warm - left <= LEAK_PAGES_OK)
 			break;
 	}
-	printf("# %ld children, %ld calls, bystander %lu rounds, free pages %ld -> %ld\n", children, calls_made,
-	       rounds, warm, left);
+	printf("# %ld children, %ld calls, bystander %lu rounds, free pages %ld -> %ld\n", children,
+	       calls_made, rounds, warm, left);
 	if (waitpid(by, &status, WNOHANG) != 0) {
 		printf("not ok 1 - fuzz: the bystander was hurt (status %#x)\n", status);
 		return 1;

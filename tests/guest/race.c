@@ -102,8 +102,8 @@ static void *mapper(void *arg)
 
 	for (int i = 0; i < 200; i++) {
 		size_t len = (1 + i % 4) * 4096;
-		volatile unsigned char *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
-						 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		volatile unsigned char *p =
+			mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		CHECK(p != MAP_FAILED);
 		for (size_t at = 0; at < len; at += 4096) {
@@ -134,7 +134,8 @@ static void *keep_replacing(void *arg)
 	(void)arg;
 	for (int i = 0; i < 200; i++) {
 		void *p = mmap((void *)0x10000000, 8192, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | 0x100000 /* MAP_FIXED_NOREPLACE */, -1, 0);
+			       MAP_PRIVATE | MAP_ANONYMOUS | 0x100000 /* MAP_FIXED_NOREPLACE */, -1,
+			       0);
 
 		if (p == MAP_FAILED) {
 			CHECK(errno == EEXIST);
@@ -292,9 +293,11 @@ TEST(no_continue_is_lost_on_a_waiter)
 		CHECK(kill(target, SIGCONT) == 0);
 		sleep_ms(5);
 		seen = reports;
-		CHECK(waitid(P_PID, (id_t)target, &info, WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT) == 0);
+		CHECK(waitid(P_PID, (id_t)target, &info,
+			     WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT) == 0);
 		for (int ms = 0; info.si_pid && reports == seen; ms += 10) {
-			CHECK(ms < 3000); /* there is something to report, and the waiter sleeps on */
+			CHECK(ms <
+			      3000); /* there is something to report, and the waiter sleeps on */
 			sleep_ms(10);
 		}
 	}
@@ -402,8 +405,8 @@ TEST(child_tid_is_cleared_in_shared_memory)
 	pid_t pid;
 
 	word = 77;
-	pid = clone(clears_word, stack + sizeof(stack), CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD, NULL,
-		    NULL, NULL, &word);
+	pid = clone(clears_word, stack + sizeof(stack), CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD,
+		    NULL, NULL, NULL, &word);
 	CHECK(pid > 0);
 	check_exit(pid, 0);
 	CHECK(word == 0);
@@ -484,22 +487,14 @@ TEST(sigframe_and_siginfo_leak_nothing)
 }
 
 static const struct test tests[] = {
-	T(sigreturn_restarts_no_system_call),
-	T(sigtimedwait_takes_signals_ignored_by_default),
-	T(threads_map_at_the_same_time),
-	T(fixed_noreplace_has_one_winner),
-	T(itimer_is_silent_once_disarmed),
-	T(process_ends_while_its_itimer_fires),
-	T(threads_end_with_the_process),
-	T(no_continue_is_lost_on_a_waiter),
-	T(own_group_orphaned_by_exit_is_hung_up),
-	T(orphaned_group_does_not_stop),
-	T(a_vfork_parent_can_be_killed),
-	T(child_tid_is_cleared_in_shared_memory),
-	T(clone_with_impossible_exit_signal),
-	T(exec_ends_threads_that_change_masks),
-	T(sigframe_and_siginfo_leak_nothing),
-	T(threads_set_one_itimer),
+	T(sigreturn_restarts_no_system_call),	  T(sigtimedwait_takes_signals_ignored_by_default),
+	T(threads_map_at_the_same_time),	  T(fixed_noreplace_has_one_winner),
+	T(itimer_is_silent_once_disarmed),	  T(process_ends_while_its_itimer_fires),
+	T(threads_end_with_the_process),	  T(no_continue_is_lost_on_a_waiter),
+	T(own_group_orphaned_by_exit_is_hung_up), T(orphaned_group_does_not_stop),
+	T(a_vfork_parent_can_be_killed),	  T(child_tid_is_cleared_in_shared_memory),
+	T(clone_with_impossible_exit_signal),	  T(exec_ends_threads_that_change_masks),
+	T(sigframe_and_siginfo_leak_nothing),	  T(threads_set_one_itimer),
 };
 
 TEST_MAIN

@@ -56,8 +56,8 @@ static inline struct task *machine_switch(struct task *prev, struct task *next)
 	__asm__ volatile("call arch_switch"
 			 : "=a"(last), "+D"(prev), "+S"(next)
 			 :
-			 : "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-			   "memory", "cc");
+			 : "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14",
+			   "r15", "memory", "cc");
 	return last;
 }
 

@@ -74,7 +74,7 @@ void arch_fpu_load_current(struct arch_thread *t, const void *image);
  * (struct mm *) that belong to a struct task: both lie in one structure.
  */
 #define TASK_ARCH 288
-#define TASK_MM 856
+#define TASK_MM	  856
 
 /**
  * arch_user_return() - leave the kernel with the registers at the top of the stack, all of them loaded: for a kernel task that became a
