@@ -188,7 +188,7 @@ SELFTEST(page_stress_smp)
 
 	for (unsigned pass = 0; pass < 2;
 	     pass++) { /* the first fills the CPUs' stocks and magazines */
-		crew = (struct test_crew){.fn = page_churn};
+		test_crew_init(&crew, page_churn, NULL, NULL);
 		before = pass ? test_free_pages() : 0;
 		test_crew_start(&crew, 0);
 		test_crew_join(&crew);

@@ -146,7 +146,7 @@ SELFTEST(shootdown_stale)
 	before = test_free_pages();
 	if (!EXPECT(mm))
 		return;
-	crew = (struct test_crew){.fn = stale_reader, .mm = mm};
+	test_crew_init(&crew, stale_reader, mm, NULL);
 	test_enter(mm);
 	if (!test_crew_start(&crew, 1))
 		return;
@@ -219,7 +219,7 @@ SELFTEST(shootdown_storm)
 
 	if (!EXPECT(mm))
 		return;
-	crew = (struct test_crew){.fn = unmap_storm, .mm = mm};
+	test_crew_init(&crew, unmap_storm, mm, NULL);
 	test_crew_start(&crew, 0);
 	test_crew_join(&crew);
 	EXPECT_EQ(mm->nr_pages, 0);
@@ -250,7 +250,7 @@ SELFTEST(fork_while_writing)
 	if (!EXPECT(mm))
 		return;
 	EXPECT_EQ(mm_map(mm, BASE, MAX_CPUS * PAGE_SIZE, RW, NULL, 0), 0);
-	crew = (struct test_crew){.fn = fork_writer, .mm = mm};
+	test_crew_init(&crew, fork_writer, mm, NULL);
 	test_crew_start(&crew, 0);
 	while (__atomic_load_n(&crew.ready, __ATOMIC_SEQ_CST) < cpus_online)
 		selftest_sleep_ns(NSEC_PER_MSEC);
@@ -302,7 +302,7 @@ SELFTEST(mm_destroy_lazy)
 		if (!EXPECT(mm))
 			return;
 		EXPECT_EQ(mm_map(mm, BASE, MAX_CPUS * PAGE_SIZE, RW, NULL, 0), 0);
-		crew = (struct test_crew){.fn = touch_and_end, .mm = mm};
+		test_crew_init(&crew, touch_and_end, mm, NULL);
 		test_crew_start(&crew, 0);
 		test_crew_join(&crew);
 		mm_put(mm);

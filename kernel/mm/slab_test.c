@@ -122,7 +122,7 @@ SELFTEST(slab_stress_smp)
 	for (unsigned pass = 0; pass < 2; pass++) {
 		before = test_free_pages();
 		objects = test_objects();
-		crew = (struct test_crew){.fn = slab_churn, .data = cache};
+		test_crew_init(&crew, slab_churn, NULL, cache);
 		test_crew_start(&crew, 0);
 		test_crew_join(&crew);
 		for (unsigned i = 0; i < BOARD; i++) {

@@ -5,6 +5,7 @@
 #ifndef MM_TEST_H
 #define MM_TEST_H
 
+#include "lib/string.h"
 #include "mm/internal.h"
 #include "sched/sched.h"
 #include "selftest/selftest.h"
@@ -97,6 +98,17 @@ struct test_crew {
 	unsigned cpu_of[MAX_CPUS];
 	struct test_crew *self[MAX_CPUS];
 };
+
+/** test_crew_init() - @crew of nobody yet. In place: as a compound literal it would pass through the stack. */
+static inline void test_crew_init(struct test_crew *crew,
+				  void (*fn)(struct test_crew *crew, unsigned cpu), struct mm *mm,
+				  void *data)
+{
+	memset(crew, 0, sizeof(*crew));
+	crew->fn = fn;
+	crew->mm = mm;
+	crew->data = data;
+}
 
 /** test_crew_start() - start @crew->fn on each online CPU in @from .. cpus_online-1. Return: tasks started. */
 unsigned test_crew_start(struct test_crew *crew, unsigned from);

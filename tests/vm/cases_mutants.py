@@ -21,16 +21,14 @@ MUTANTS = (
      "sched_*"),
     ("queue-count-lost", "kernel/sched/policy/o1.c", "\tarray->nr_active--;\n", "", "sched_*"),
     ("pipe-wake-not-passed-on", "kernel/ipc/pipe.c",
-     "\tif (unlikely(woken))\n\t\twaitq_wake(&p->readers, 1, 0);\n\treturn len;\n", "\treturn len;\n", "pipe_*"),
-    ("pipe-room-not-told", "kernel/ipc/pipe.c",
-     "\tmutex_unlock(&p->lock);\n\twaitq_wake(&p->writers, 1, 0);\n", "\tmutex_unlock(&p->lock);\n", "pipe_*"),
+     "\tif (unlikely(woken))\n\t\twaitq_wake_one(&p->readers);\n\treturn len;\n", "\treturn len;\n", "pipe_*"),
+    ("pipe-writer-keeps-quiet", "kernel/ipc/pipe.c",
+     "\tif (tell)\n\t\twaitq_wake(&p->readers, 1, 0);\n", "", "pipe_*"),
     ("migration-without-ipi", "kernel/sched/migrate.c",
      "\tspin_unlock_raw(&dst->inbound_lock);\n\tmachine_send_migrate(cpu);\n",
      "\tspin_unlock_raw(&dst->inbound_lock);\n", "migrate_*"),
     ("cow-shared-frame-written", "kernel/mm/fault.c", "page_refs(old) == 1) {", "page_refs(old) >= 1) {",
      "mm_fork_cow"),
-    ("cow-without-shootdown", "kernel/mm/fault.c", "\tflush_page(mm, addr);\n\tif (!(e & PTE_DEV))",
-     "\tif (!(e & PTE_DEV))", "shootdown_* fork_while_writing"),
 )
 
 
