@@ -12,8 +12,7 @@ USER_END equ 0x00007ffffffff000
 
 bits 64
 default rel
-
-extern cpu_has_smap
+%include "asm.inc"
 
 ; The instruction that follows may fault; continue at %1 then.
 %macro may_fault 1
@@ -21,20 +20,6 @@ extern cpu_has_smap
 	[section .extable progbits alloc noexec nowrite align=8]
 	dq %%here, %1
 	__SECT__
-%endmacro
-
-%macro open_user 0
-	cmp byte [cpu_has_smap], 0
-	je %%none
-	stac
-%%none:
-%endmacro
-
-%macro close_user 0
-	cmp byte [cpu_has_smap], 0
-	je %%none
-	clac
-%%none:
 %endmacro
 
 ; Bail out unless [%1, %1 + %2) is user space. Clobbers rax.
@@ -59,41 +44,7 @@ global copy_to_user
 copy_to_user:
 	check_range rdi, rdx
 copy:
-	cmp byte [cpu_has_smap], 0
-	jne copy_smap
-	cmp rdx, 8
-	je copy8
-	cmp rdx, 1
-	je copy1
-	mov rcx, rdx
-	shr rcx, 3
-	may_fault fault
-	rep movsq
-	and edx, 7
-	jz .done
-	mov ecx, edx
-	may_fault fault
-	rep movsb
-.done:
-	xor eax, eax
-	ret
-copy8:
-	may_fault fault
-	mov rcx, [rsi]
-	may_fault fault
-	mov [rdi], rcx
-	xor eax, eax
-	ret
-copy1:
-	may_fault fault
-	mov cl, [rsi]
-	may_fault fault
-	mov [rdi], cl
-	xor eax, eax
-	ret
-
-copy_smap:
-	stac
+	STAC
 	cmp rdx, 8
 	je .copy8
 	cmp rdx, 1
@@ -108,7 +59,7 @@ copy_smap:
 	may_fault fault
 	rep movsb
 .done:
-	clac
+	CLAC
 	xor eax, eax
 	ret
 .copy8:
@@ -116,7 +67,7 @@ copy_smap:
 	mov rcx, [rsi]
 	may_fault fault
 	mov [rdi], rcx
-	clac
+	CLAC
 	xor eax, eax
 	ret
 .copy1:
@@ -124,7 +75,7 @@ copy_smap:
 	mov cl, [rsi]
 	may_fault fault
 	mov [rdi], cl
-	clac
+	CLAC
 	xor eax, eax
 	ret
 
@@ -133,18 +84,18 @@ copy_smap:
 global arch_fpu_save_user, arch_fpu_load_user
 arch_fpu_save_user:
 	check_range rdi, 512
-	open_user
+	STAC
 	may_fault fault
 	o64 fxsave [rdi]
-	close_user
+	CLAC
 	xor eax, eax
 	ret
 arch_fpu_load_user:
 	check_range rdi, 512
-	open_user
+	STAC
 	may_fault fault
 	o64 fxrstor [rdi]
-	close_user
+	CLAC
 	xor eax, eax
 	ret
 
@@ -152,7 +103,7 @@ arch_fpu_load_user:
 global clear_user
 clear_user:
 	check_range rdi, rsi
-	open_user
+	STAC
 	xor eax, eax
 	mov rcx, rsi
 	shr rcx, 3
@@ -162,7 +113,7 @@ clear_user:
 	and ecx, 7
 	may_fault fault
 	rep stosb
-	close_user
+	CLAC
 	ret
 
 ; s64 copy_string_from_user(char *dst, const char *user_src, size_t size)
@@ -178,7 +129,7 @@ copy_string_from_user:
 .limited:
 	test r8, r8
 	jz .full
-	open_user
+	STAC
 	xor eax, eax
 .next:
 	may_fault fault
@@ -189,7 +140,7 @@ copy_string_from_user:
 	inc rax
 	cmp rax, r8
 	jb .next
-	close_user
+	CLAC
 .full:
 	; No NUL: too long if @dst is what ended, else it ran into the kernel's half.
 	cmp r8, rdx
@@ -197,7 +148,7 @@ copy_string_from_user:
 	mov rax, -ENAMETOOLONG
 	ret
 .end:
-	close_user
+	CLAC
 	ret
 
 ; int get_user_u32(u32 *dst, const u32 *user_src), and its like
@@ -205,10 +156,10 @@ copy_string_from_user:
 global %1
 %1:
 	check_range rsi, %2
-	open_user
+	STAC
 	may_fault fault
 	mov %3, [rsi]
-	close_user
+	CLAC
 	mov [rdi], %3
 	xor eax, eax
 	ret
@@ -218,10 +169,10 @@ global %1
 global %1
 %1:
 	check_range rdi, %2
-	open_user
+	STAC
 	may_fault fault
 	mov [rdi], %3
-	close_user
+	CLAC
 	xor eax, eax
 	ret
 %endmacro
@@ -233,7 +184,7 @@ put_user put_user_u64, 8, rsi
 
 ; Where a fault that nobody could resolve goes on. IRET restored the access that STAC had opened.
 fault:
-	close_user
+	CLAC
 bad_address:
 	mov rax, -EFAULT
 	ret

@@ -211,9 +211,6 @@ struct mm *current_mm(void);
 /** shootdown() - flush the TLB of every other CPU in @mm->cpus and wait until they did. Interrupts on or off; no rank above LOCK_MM held. */
 void shootdown(struct mm *mm);
 
-/** shootdown_poll() - answer a shootdown request to this CPU, if there is one. For spin_wait(). Context: any but NMI. */
-void shootdown_poll(void);
-
 /* ---- user copy (arch/x86/uaccess.asm) ---- */
 
 /*

@@ -14,8 +14,8 @@
  *  - The answer reads tlb_requested before it flushes and publishes that number afterwards, so no request counted later is
  *    declared done; requests are never merged on the sending side, so none is lost.
  *  - Deadlock: the requester holds mm->lock and perhaps has interrupts off; so may the CPU it waits for, which may wait for
- *    mm->lock, for any other lock, or for its own shootdown. Every wait loop calls spin_wait(), which answers by
- *    shootdown_poll(); a CPU that does not wait gets to a point with interrupts on.
+ *    mm->lock, for any other lock, or for its own shootdown. Every wait loop calls spin_wait(), which answers
+ *    (mm_shootdown_ipi()); a CPU that does not wait gets to a point with interrupts on.
  *
  * Destroying an mm. The last user is gone, so no CPU can enter it any more; but CPUs may have it loaded lazily. mm_evict() asks
  * each CPU in mm->cpus, and the answer, seeing users == 0, changes to the kernel's tables. The answering CPU may read cpu->mm
@@ -90,20 +90,7 @@ static void answer(struct cpu *c)
 
 void mm_shootdown_ipi(void)
 {
-	answer(this_cpu()); /* an interrupt handler: interrupts are off */
-}
-
-void shootdown_poll(void)
-{
-	struct cpu *c = this_cpu();
-	u64 flags;
-
-	/* If we are moved to another CPU in between, the comparison is of no use but does no harm. */
-	if (likely(c->tlb_requested == c->tlb_done))
-		return;
-	flags = irq_save();
-	answer(this_cpu());
-	irq_restore(flags);
+	answer(this_cpu()); /* interrupts are off: the interrupt handler, or spin_wait() */
 }
 
 static void request(unsigned cpu)

@@ -190,6 +190,59 @@ SELFTEST(shootdown_stale)
 	test_unpin();
 }
 
+/*
+ * CPUs that wait with interrupts off for something that comes only after the unmapping is complete: the interrupt cannot reach
+ * them, so their wait loop must answer. If it does not, the unmapping CPU and they wait for each other.
+ */
+#define DEAF_ROUNDS 20u
+
+static void wait_deaf(struct test_crew *crew, unsigned cpu)
+{
+	for (u64 round = 0; round < DEAF_ROUNDS && !crew->stop; round++) {
+		u64 flags, limit, v;
+
+		get_user_u64(&v, (const u64 *)BASE);
+		flags = irq_save();
+		__atomic_add_fetch(&crew->arrived, 1, __ATOMIC_SEQ_CST);
+		limit = machine_now() + 20 * NSEC_PER_SEC;
+		while (READ_ONCE(crew->shared) == round && machine_now() < limit)
+			spin_wait();
+		if (!EXPECT(READ_ONCE(crew->shared) != round))
+			crew->stop = 1;
+		irq_restore(flags);
+	}
+}
+
+SELFTEST(shootdown_interrupts_off)
+{
+	static struct test_crew crew;
+	struct mm *mm;
+	unsigned n;
+
+	if (cpus_online < 2) {
+		selftest_skip("needs 2 CPUs");
+		return;
+	}
+	test_pin(0);
+	mm = mm_create();
+	if (!EXPECT(mm))
+		return;
+	test_crew_init(&crew, wait_deaf, mm, NULL);
+	n = test_crew_start(&crew, 1);
+	for (unsigned round = 0; round < DEAF_ROUNDS && !crew.stop; round++) {
+		EXPECT_EQ(mm_map(mm, BASE, PAGE_SIZE, RW, NULL, 0), 0);
+		while (__atomic_load_n(&crew.arrived, __ATOMIC_SEQ_CST) < n * (round + 1) &&
+		       !crew.stop)
+			selftest_sleep_ns(100 * NSEC_PER_USEC);
+		EXPECT_EQ(mm_unmap(mm, BASE, PAGE_SIZE), 0);
+		shootdown(mm); /* also where nobody had touched the page */
+		WRITE_ONCE(crew.shared, round + 1);
+	}
+	test_crew_join(&crew);
+	mm_put(mm);
+	test_unpin();
+}
+
 /* All CPUs map, use and unmap their own piece of one address space; every unmapping must be seen by its own CPU at once. */
 static void unmap_storm(struct test_crew *crew, unsigned cpu)
 {

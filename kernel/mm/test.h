@@ -91,8 +91,9 @@ struct test_crew {
 	void (*fn)(struct test_crew *crew, unsigned cpu);
 	struct mm *mm; /* they run in it, or NULL */
 	volatile u32 stop;
-	u32 ready;  /* atomic */
-	u64 shared; /* for the test */
+	u32 ready;   /* atomic */
+	u32 arrived; /* atomic, for the test */
+	u64 shared;  /* for the test */
 	void *data;
 	struct task *tasks[MAX_CPUS];
 	unsigned cpu_of[MAX_CPUS];

@@ -47,7 +47,7 @@ def on_linux(name):
 for guest_name in names():
     case("guest-%s-on-linux" % guest_name, 120, args=(guest_name,))(on_linux)
     for cpus in (1, 2, 4, 8):
-        case("guest-%s-smp-%d" % (guest_name, cpus), 120, args=(guest_name, cpus))(guest)
+        case("guest-%s-smp-%d" % (guest_name, cpus), 120, full=cpus == 2, args=(guest_name, cpus))(guest)
     case("guest-%s-preempt-none" % guest_name, 120, full=True,
          args=(guest_name, 4, "--append", "preempt=none"))(guest)
 
