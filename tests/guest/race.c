@@ -94,6 +94,72 @@ TEST(sigtimedwait_takes_signals_ignored_by_default)
 	}
 }
 
+static struct {
+	volatile int *page;
+	volatile int reading, seen;
+} stale;
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	CHECK(sched_setaffinity(0, sizeof(set), &set) == 0);
+}
+
+/* Only reads, alone on its CPU: nothing but a shootdown makes its CPU forget the old frame. */
+static void *stale_reader(void *arg)
+{
+	struct timespec start, now;
+	int want = (int)(intptr_t)arg;
+
+	pin(1);
+	CHECK(*stale.page == want - 1);
+	stale.reading = 1;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do {
+		for (int i = 0; i < 10000; i++) {
+			if (*stale.page == want) {
+				stale.seen = 1;
+				return NULL;
+			}
+			__asm__ volatile("pause");
+		}
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - start.tv_sec < 20);
+	return NULL;
+}
+
+/* A page shared with a child is copied for a writer: the writer's other threads must see the copy, not the frame the child keeps. */
+TEST(threads_see_the_copy_of_a_shared_page)
+{
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		return;
+	stale.page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(stale.page != MAP_FAILED);
+	pin(0);
+	for (int round = 1; round <= 3; round++) {
+		pthread_t thread;
+		pid_t pid = check_fork();
+
+		if (pid == 0) {
+			pause(); /* keeps its half of the pages */
+			_exit(0);
+		}
+		stale.reading = stale.seen = 0;
+		CHECK(pthread_create(&thread, NULL, stale_reader, (void *)(intptr_t)round) == 0);
+		while (!stale.reading)
+			sched_yield();
+		*stale.page = round;
+		CHECK(pthread_join(thread, NULL) == 0);
+		CHECK(stale.seen);
+		kill(pid, SIGKILL);
+		check_killed(pid, SIGKILL);
+	}
+	munmap((void *)stale.page, 4096);
+}
+
 #define MAPPERS 4
 
 static void *mapper(void *arg)
@@ -487,14 +553,23 @@ TEST(sigframe_and_siginfo_leak_nothing)
 }
 
 static const struct test tests[] = {
-	T(sigreturn_restarts_no_system_call),	  T(sigtimedwait_takes_signals_ignored_by_default),
-	T(threads_map_at_the_same_time),	  T(fixed_noreplace_has_one_winner),
-	T(itimer_is_silent_once_disarmed),	  T(process_ends_while_its_itimer_fires),
-	T(threads_end_with_the_process),	  T(no_continue_is_lost_on_a_waiter),
-	T(own_group_orphaned_by_exit_is_hung_up), T(orphaned_group_does_not_stop),
-	T(a_vfork_parent_can_be_killed),	  T(child_tid_is_cleared_in_shared_memory),
-	T(clone_with_impossible_exit_signal),	  T(exec_ends_threads_that_change_masks),
-	T(sigframe_and_siginfo_leak_nothing),	  T(threads_set_one_itimer),
+	T(sigreturn_restarts_no_system_call),
+	T(sigtimedwait_takes_signals_ignored_by_default),
+	T(threads_see_the_copy_of_a_shared_page),
+	T(threads_map_at_the_same_time),
+	T(fixed_noreplace_has_one_winner),
+	T(itimer_is_silent_once_disarmed),
+	T(process_ends_while_its_itimer_fires),
+	T(threads_end_with_the_process),
+	T(no_continue_is_lost_on_a_waiter),
+	T(own_group_orphaned_by_exit_is_hung_up),
+	T(orphaned_group_does_not_stop),
+	T(a_vfork_parent_can_be_killed),
+	T(child_tid_is_cleared_in_shared_memory),
+	T(clone_with_impossible_exit_signal),
+	T(exec_ends_threads_that_change_masks),
+	T(sigframe_and_siginfo_leak_nothing),
+	T(threads_set_one_itimer),
 };
 
 TEST_MAIN

@@ -40,11 +40,11 @@ def clean_copy(folder):
 @case("build-reproducible", 400)
 def reproducible():
     sums = []
-    for sub in ("a", "another/longer/path"):
-        with tempfile.TemporaryDirectory(prefix="jiffies-build-") as top:
-            folder = os.path.join(top, sub)
-            os.makedirs(folder)
-            clean_copy(folder)
+    with tempfile.TemporaryDirectory(prefix="jiffies-build-") as top:
+        folders = [os.path.join(top, "a"), os.path.join(top, "another", "longer", "path")]
+        clean_copy(folders[0])
+        shutil.copytree(folders[0], folders[1])
+        for folder in folders:
             make(folder, "all", "iso")
             found = {}
             for name in PRODUCTS:
