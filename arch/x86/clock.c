@@ -54,6 +54,11 @@ void arch_configure(bool det, bool wait_by_nops, u64 seed)
 	slicer_seed = seed;
 }
 
+bool arch_sliced(void)
+{
+	return slicer;
+}
+
 bool arch_waits_by_nops(void)
 {
 	return nop_wait;

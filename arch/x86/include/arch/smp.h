@@ -27,6 +27,8 @@ void cpus_discover(unsigned limit);
  */
 void arch_configure(bool det, bool wait_by_nops, u64 seed);
 bool arch_waits_by_nops(void);
+/** arch_sliced() - Return: whether this is a deterministic run, in which the CPUs take turns on one instruction stream. */
+bool arch_sliced(void);
 
 /** machine_tsc_to_ns() - length of @cycles of rdtsc() in ns; 0 before calibration. */
 u64 machine_tsc_to_ns(u64 cycles);
