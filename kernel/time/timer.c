@@ -230,7 +230,8 @@ static u64 next_tick(u64 now)
 
 /*
  * Deterministic runs: the emulator's turns end at timer deadlines, and with a bad alternation of them one CPU always finds its
- * turn used up (seen with 2 CPUs: for ever). A CPU whose timer is overdue by ticks is such a one: end our turn early for it.
+ * turn used up (seen with 2 CPUs: for ever). A CPU whose timer is overdue by ticks, or that still has to reschedule, is such a
+ * one: end our turn early for it.
  */
 static void let_late_cpu_run(u64 now)
 {
@@ -238,7 +239,10 @@ static void let_late_cpu_run(u64 now)
 		const struct timer_base *base = cpus[cpu]->timer_base;
 		u64 armed = base ? READ_ONCE(base->armed) : ~0ull;
 
-		if (armed < now && now - armed > 2 * tick_ns) {
+		if (cpu == cpu_index())
+			continue;
+		if ((armed < now && now - armed > 2 * tick_ns) ||
+		    READ_ONCE(cpus[cpu]->need_resched)) {
 			spin_wait();
 			return;
 		}
