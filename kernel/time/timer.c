@@ -20,7 +20,7 @@ struct timer_base {
 	spinlock_t lock;       /* LOCK_TIMER; taken in interrupts */
 	struct timer *root;    /* under lock: heap, or NULL */
 	struct timer *running; /* under lock: its function is being called */
-	u64 armed;	       /* this CPU: what the device is set to; ~0 = nothing */
+	u64 armed;	       /* this CPU writes, others read a hint: device setting, ~0 = none */
 	u64 tick_due;	       /* this CPU */
 	bool tick_on;	       /* this CPU */
 };
