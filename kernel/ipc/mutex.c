@@ -70,6 +70,7 @@ static int lock_slow(struct mutex *m, u32 state)
 void mutex_lock_slow(struct mutex *m)
 {
 	lock_slow(m, TASK_UNINTERRUPTIBLE);
+	barrier(); /* see KEEPS_REGISTERS */
 }
 
 int mutex_lock_interruptible(struct mutex *m)
@@ -83,4 +84,5 @@ int mutex_lock_interruptible(struct mutex *m)
 void mutex_unlock_slow(struct mutex *m)
 {
 	waitq_wake(&m->waiters, 1, 0);
+	barrier(); /* see KEEPS_REGISTERS */
 }

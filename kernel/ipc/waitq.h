@@ -124,8 +124,8 @@ struct mutex {
 
 void mutex_init(struct mutex *m);
 /* The out of line parts of mutex_lock() and mutex_unlock(): they save every register, so that the fast paths around them stay short. */
-void mutex_lock_slow(struct mutex *m) __attribute__((no_caller_saved_registers));
-void mutex_unlock_slow(struct mutex *m) __attribute__((no_caller_saved_registers));
+void mutex_lock_slow(struct mutex *m) KEEPS_REGISTERS;
+void mutex_unlock_slow(struct mutex *m) KEEPS_REGISTERS;
 #ifdef DEBUG
 void mutex_debug_lock(struct mutex *m);
 void mutex_debug_locked(struct mutex *m);

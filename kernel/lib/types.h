@@ -29,6 +29,12 @@ typedef int64_t s64;
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define barrier()   __asm__ volatile("" ::: "memory")
 
+/*
+ * A function that saves every register itself, for the rare branch of an inline fast path. Its last call must be followed by
+ * a barrier(): clang 14 makes a jump of a call at the end, after it has restored the registers, the arguments among them.
+ */
+#define KEEPS_REGISTERS __attribute__((no_caller_saved_registers))
+
 #define READ_ONCE(x)	 (*(const volatile __typeof__(x) *)&(x))
 #define WRITE_ONCE(x, v) (*(volatile __typeof__(x) *)&(x) = (v))
 

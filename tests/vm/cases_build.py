@@ -60,11 +60,14 @@ def compiler(cc, *more):
         make(ROOT, "CC=" + cc, "B=" + folder, *more, "all")
         r = vm("--build", folder, "--smp", "4", cmd=["sh", "-c", "echo a | cat; nproc"])
         expect(r.text == "a\n4\n", str(r))
+        r = vm("--build", folder, "--smp", "4", "--selftest", timeout=170, rc=None)
+        failed = [line for line in r.text.splitlines() if line.startswith("not ok")]
+        expect(r.rc == 0, "self-tests of the %s build, %s: %s" % (cc, failed or "none named", r))
 
 
-case("build-clang", 240, args=("clang",))(compiler)
-case("build-gcc", 240, args=("gcc",), full=True)(compiler)
-case("build-clang-debug", 240, args=("clang", "DEBUG=1"), full=True)(compiler)
+case("build-clang", 400, args=("clang",))(compiler)
+case("build-gcc", 400, args=("gcc",), full=True)(compiler)
+case("build-clang-debug", 400, args=("clang", "DEBUG=1"), full=True)(compiler)
 
 
 @case("build-incremental")

@@ -104,7 +104,7 @@ static inline bool spin_trylock_raw(spinlock_t *l)
  * spin_lock_slow() - wait for @l, which was found taken, and take it. Saves every register itself, so that the code around a lock
  * which is free, as most are, need not keep its values away from a call.
  */
-void spin_lock_slow(spinlock_t *l) __attribute__((no_caller_saved_registers));
+void spin_lock_slow(spinlock_t *l) KEEPS_REGISTERS;
 
 static inline void spin_lock_raw(spinlock_t *l)
 {
