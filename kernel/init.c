@@ -37,12 +37,8 @@ static void become_init(void *arg)
 static void run_selftests(void)
 {
 	int failed = selftest_run_all(options.selftest);
-	u64 switches, hash;
 
-	hash = sched_switch_hash(&switches);
-	klog("power-off: switches %llu hash %016llx", (unsigned long long)switches,
-	     (unsigned long long)hash);
-	arch_power_off(failed ? EXIT_CODE_TESTS_FAILED : EXIT_CODE_OK);
+	power_off(failed ? EXIT_CODE_TESTS_FAILED : EXIT_CODE_OK);
 }
 
 static void start(void *arg)

@@ -43,6 +43,9 @@ u64 log_end(void);
 /** log_read() - copy log text from byte position *@pos (counted since boot) on. Return: bytes copied; *@pos moves past what was lost and copied. */
 size_t log_read(u64 *pos, char *buf, size_t size);
 
+/** power_off() - log the hash of all switches, the last line of an orderly run, and leave the machine with @code (EXIT_CODE_*). */
+void power_off(u8 code) __attribute__((noreturn));
+
 /** log_panicking() - Return: a panic is under way (locks must not be waited for). */
 bool log_panicking(void);
 

@@ -16,6 +16,15 @@
 static u32 panic_owner;
 static volatile u32 panic_depth;
 
+void power_off(u8 code)
+{
+	u64 switches, hash = sched_switch_hash(&switches);
+
+	klog("power-off: switches %llu hash %016llx", (unsigned long long)switches,
+	     (unsigned long long)hash);
+	arch_power_off(code);
+}
+
 static void leave(void)
 {
 	switch (options.panic) {

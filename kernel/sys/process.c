@@ -525,8 +525,6 @@ SYSCALL2(sethostname, name, len)
 
 SYSCALL4(reboot, magic1, magic2, cmd, arg)
 {
-	u64 switches, hash;
-
 	(void)arg;
 	if ((u32)magic1 != 0xfee1dead ||
 	    ((u32)magic2 != 672274793 && (u32)magic2 != 85072278 && (u32)magic2 != 369367448))
@@ -537,10 +535,7 @@ SYSCALL4(reboot, magic1, magic2, cmd, arg)
 		return 0;
 	case 0x4321fedc: /* power off */
 	case 0xcdef0123: /* halt */
-		hash = sched_switch_hash(&switches);
-		klog("power-off: switches %llu hash %016llx", (unsigned long long)switches,
-		     (unsigned long long)hash);
-		arch_power_off(EXIT_CODE_OK);
+		power_off(EXIT_CODE_OK);
 	case 0x01234567: /* restart */
 		klog("restarting");
 		arch_reboot();
