@@ -164,16 +164,12 @@ void lapic_init_cpu(void)
 	lapic_eoi();
 }
 
-void lapic_init(u64 addr, bool want_x2apic)
+void lapic_init(u64 addr)
 {
 	u32 a, b, c, d;
-	bool have;
 
 	cpuid(1, 0, &a, &b, &c, &d);
-	have = c & 1u << 21;
-	x2apic = have && (want_x2apic || (rdmsr(MSR_APIC_BASE) & APIC_BASE_X2APIC));
-	if (want_x2apic && !have)
-		klog("apic: ids above 254 but no x2APIC: those CPUs cannot be reached");
+	x2apic = c & 1u << 21;
 	if (!x2apic) {
 		lapic = mmio_map(addr, PAGE_SIZE);
 		if (!lapic)

@@ -121,8 +121,8 @@ void acpi_read_madt(u32 boot_id);
 const void *acpi_find_rsdp(void);
 
 /* ---- apic.c ---- */
-/** lapic_init() - boot CPU: map the local APIC at physical @addr, choose xAPIC or x2APIC. @want_x2apic: ids above 254 exist. */
-void lapic_init(u64 addr, bool want_x2apic);
+/** lapic_init() - boot CPU: enable the local APIC as x2APIC if the CPU has that, else as xAPIC, mapped at physical @addr. */
+void lapic_init(u64 addr);
 /** lapic_init_cpu() - enable this CPU's local APIC. */
 void lapic_init_cpu(void);
 u32 lapic_id(void);

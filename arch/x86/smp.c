@@ -50,7 +50,6 @@ static u32 initial_apic_id(void)
 
 void cpus_discover(unsigned limit)
 {
-	bool want_x2apic = false;
 	unsigned n;
 
 	acpi_read_madt(initial_apic_id());
@@ -60,12 +59,10 @@ void cpus_discover(unsigned limit)
 		     MAX_CPUS);
 	if (limit && limit < n)
 		n = limit;
-	for (unsigned i = 0; i < n; i++)
-		want_x2apic |= acpi_info.apic_ids[i] > 254;
 	if (!acpi_info.lapic_addr)
 		klog("smp: without ACPI tables only this CPU is used");
 	pic_silence();
-	lapic_init(acpi_info.lapic_addr ? acpi_info.lapic_addr : 0xfee00000, want_x2apic);
+	lapic_init(acpi_info.lapic_addr ? acpi_info.lapic_addr : 0xfee00000);
 	ioapic_init();
 
 	for (unsigned i = 1; i < n; i++) {

@@ -43,12 +43,12 @@ def uefi_16():
     boot_smp(16, "--boot", "uefi")
 
 
-@case("boot-bochs", 240, full=True)
+@case("boot-bochs", 240)
 def bochs():
-    """Another emulator: other APIC and TSC frequencies, no exit device."""
+    """Another emulator: x2APIC, other APIC and TSC frequencies, no exit device."""
     if not shutil.which("bochs"):
         raise Skip("bochs is not installed")
-    boot_smp(2, "--emulator", "bochs")
+    boot_smp(4, "--emulator", "bochs")
 
 
 @case("boots", 200)
