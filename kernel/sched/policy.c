@@ -9,6 +9,7 @@
 
 static const struct sched_policy *const policies[] = {
 	&policy_o1,
+	&policy_nobonus,
 };
 
 const struct sched_policy *sched_policy_nth(unsigned i)

@@ -123,9 +123,10 @@ struct tunable {
 /** struct sched_policy - a scheduling policy. One per file of policy/; policy.c lists them all. */
 struct sched_policy {
 	const char *name;
-	const char *summary; /* one line for the reader of /sys and `sched list` */
-	unsigned default_hz; /* the HZ of its time; hz= overrides */
-	unsigned stat_hz;    /* frequency of stat_tick(); 0 = none */
+	const char *summary;  /* one line for the reader of /sys and `sched list` */
+	const char *evidence; /* what was read, and what is reconstructed */
+	unsigned default_hz;  /* the HZ of its time; hz= overrides */
+	unsigned stat_hz;     /* frequency of stat_tick(); 0 = none */
 	bool idle_needs_tick; /* its tick() must run on idle CPUs too: they then never stop their tick */
 	bool global_queue; /* see rule 7 */
 	u32 select_flags; /* select_cpu() is called when an enqueue flag of these is set (ENQ_WAKEUP: always) */
@@ -286,6 +287,6 @@ const struct tunable *sched_tunable_by_name(const char *name);
 int sched_set_tunable(const char *name, s64 value);
 
 /* The policies; policy.c puts them in a table. */
-extern const struct sched_policy policy_o1;
+extern const struct sched_policy policy_o1, policy_nobonus;
 
 #endif

@@ -19,7 +19,7 @@ HOST_SCHED_SRC := $(addprefix tests/host/,test_sched.c test_o1.c test_core.c fuz
 	$(filter-out %_test.c,$(wildcard kernel/sched/*.c)) \
 	$(filter-out %/o1.c,$(wildcard kernel/sched/policy/*.c))
 HOST_LIB_SRC := tests/host/test_lib.c kernel/lib/string.c kernel/lib/format.c
-HOST_HDR := $(wildcard tests/host/*.h tests/host/include/*/*.h kernel/lib/*.h kernel/sched/*.h) \
+HOST_HDR := $(wildcard tests/host/*.h tests/host/include/*/*.h kernel/lib/*.h kernel/sched/*.h kernel/sched/policy/*.h) \
 	kernel/sched/policy/o1.c
 
 HOST_TESTS := $(B)/host/test_lib $(B)/host/test_sched

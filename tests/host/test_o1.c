@@ -87,7 +87,7 @@ static void interactive_thresholds(void)
 		struct task t = with_nice(golden[i].nice);
 		u32 s;
 
-		CHECK_EQ(t.nice * k.bonus_levels / USER_PRIOS + interactive_delta, golden[i].delta);
+		CHECK_EQ(t.nice * k.bonus_levels / USER_PRIOS + k.interactive_delta, golden[i].delta);
 		for (s = 0; s <= 10000; s++) {
 			o1(&t)->sleep_avg = s;
 			t.prio = effective_prio(&t);
@@ -439,7 +439,7 @@ static void preemption_rules(void)
 	sim_block(TASK_INTERRUPTIBLE);
 	/* Better does. */
 	b->prio = a->prio - 1;
-	o1(b)->last_run = sim_rq(0)->jiffies;
+	o1(b)->stamp = sim_rq(0)->jiffies;
 	task_wake(b, TASK_NORMAL, 0);
 	CHECK(need_resched());
 	sched_user_exit();
@@ -738,7 +738,7 @@ static void idle_pull_rules(void)
 	irq_disable();
 	spin_lock_raw(rq->lock);
 	balance_pull_idle(rq);
-	CHECK_EQ(rq->pulls, 0); /* all warm: last_run is now */
+	CHECK_EQ(rq->pulls, 0); /* all warm: stamp is now */
 	sim_skip(5);
 	rq_clock_update(rq, sim_now);
 	balance_pull_idle(rq);
