@@ -218,7 +218,7 @@ help:
 	'  make iso          small BIOS+UEFI disc: build/jiffies.iso' \
 	'  make check        format, static analysis, both compilers, include direction, sizes' \
 	'  make bench        instructions per operation against xv6, Linux and the aims' \
-	'  make experiments  the measured scheduler shows' \
+	'  make experiments  published claims about schedulers, measured: docs/results' \
 	'  make doctor       versions of every tool used' \
 	'  make setup        install what is missing (Debian, Ubuntu)' \
 	'  make format       run clang-format over the C files' \
@@ -270,7 +270,7 @@ bench: all
 	$(Q)tools/bench --build $(B)
 
 experiments: all
-	$(Q)tests/vm/run --only 'show-*'
+	$(Q)tools/experiments --build $(B)
 
 format:
 	$(Q)clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
