@@ -78,6 +78,7 @@ struct mm *mm_fork(struct mm *from)
 		if (copy->object)
 			vm_object_get(copy->object);
 		list_add_tail(&copy->link, &to->vmas);
+		to->nr_vmas++;
 		ret = copy_entries(to, from, v, &changed);
 		if (ret)
 			break;

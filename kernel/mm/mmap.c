@@ -22,9 +22,14 @@ static void change_begin(struct change *ch)
 	ch->spare[0] = ch->spare[1] = NULL;
 }
 
-/* Have @n vmas ready for splits. Return: whether there was memory; change_end() frees what is left in any case. */
-static bool change_reserve(struct change *ch, unsigned n)
+/*
+ * Have @n vmas ready for splits. Context: mm->lock. Return: whether there was memory and @mm may have so many more; change_end()
+ * frees what is left in any case.
+ */
+static bool change_reserve(struct mm *mm, struct change *ch, unsigned n)
 {
+	if (mm->nr_vmas + n > MAX_MAPPINGS)
+		return false;
 	while (n--) {
 		ch->spare[n] = vma_alloc();
 		if (!ch->spare[n])
@@ -87,7 +92,7 @@ static bool range_bad(u64 start, u64 len)
 }
 
 /* Cut @v at @at: @v keeps the lower part. A stack's upper part is no stack any more: nothing below it is free to grow into. */
-static void vma_split(struct change *ch, struct vma *v, u64 at)
+static void vma_split(struct mm *mm, struct change *ch, struct vma *v, u64 at)
 {
 	struct vma *upper = spare_get(ch);
 
@@ -99,6 +104,7 @@ static void vma_split(struct change *ch, struct vma *v, u64 at)
 		vm_object_get(upper->object);
 	v->end = at;
 	list_add(&upper->link, &v->link);
+	mm->nr_vmas++;
 }
 
 /* Join @upper into @lower if they are one mapping in all but name. */
@@ -112,6 +118,7 @@ static bool vma_merge(struct mm *mm, struct change *ch, struct vma *lower, struc
 	if (mm->last == upper)
 		mm->last = lower;
 	list_del(&upper->link);
+	mm->nr_vmas--;
 	list_add(&upper->link, &ch->dead);
 	return true;
 }
@@ -121,7 +128,7 @@ static bool remove_reserve(struct mm *mm, struct change *ch, u64 start, u64 end)
 {
 	struct vma *v = vma_find(mm, start);
 
-	return !v || v->start >= start || v->end <= end || change_reserve(ch, 1);
+	return !v || v->start >= start || v->end <= end || change_reserve(mm, ch, 1);
 }
 
 /* Unmap [@start, @end). Context: mm->lock; after remove_reserve(). */
@@ -136,7 +143,7 @@ static void remove_range(struct mm *mm, struct change *ch, u64 start, u64 end)
 
 		next = vma_next(mm, v);
 		if (v->start < from && v->end > to)
-			vma_split(ch, v, to);
+			vma_split(mm, ch, v, to);
 		if (v->start < from) {
 			v->end = from;
 		} else if (v->end > to) {
@@ -147,6 +154,7 @@ static void remove_range(struct mm *mm, struct change *ch, u64 start, u64 end)
 				mm->last = NULL;
 			list_del(&v->link);
 			list_add(&v->link, &ch->dead);
+			mm->nr_vmas--;
 		}
 		gather_range(&g, from, to);
 	}
@@ -173,6 +181,7 @@ static void vma_insert(struct mm *mm, struct change *ch, struct vma *v)
 	struct vma *above = vma_find(mm, v->start);
 
 	list_add_tail(&v->link, above ? &above->link : &mm->vmas);
+	mm->nr_vmas++;
 	vma_merge(mm, ch, v, vma_next(mm, v));
 	vma_merge(mm, ch, vma_prev(mm, v), v);
 }
@@ -217,7 +226,9 @@ static int map(struct mm *mm, u64 *addr, enum place place, u64 len, u32 flags,
 
 	change_begin(&ch);
 	spin_lock(&mm->lock);
-	if (place == PLACE_FREE) {
+	if (mm->nr_vmas >= MAX_MAPPINGS) {
+		ret = -ENOMEM;
+	} else if (place == PLACE_FREE) {
 		start = find_free(mm, start, len);
 		ret = start ? 0 : -ENOMEM;
 	} else if (place == PLACE_EXACT) {
@@ -360,7 +371,7 @@ int mm_protect(struct mm *mm, u64 start, u64 len, u32 flags)
 	change_begin(&ch);
 	spin_lock(&mm->lock);
 	ret = range_check(mm, start, end, flags, &splits);
-	if (!ret && splits && !change_reserve(&ch, splits))
+	if (!ret && splits && !change_reserve(mm, &ch, splits))
 		ret = -ENOMEM;
 	if (ret)
 		goto out;
@@ -369,11 +380,11 @@ int mm_protect(struct mm *mm, u64 start, u64 len, u32 flags)
 		if ((v->flags & access) == flags)
 			continue;
 		if (v->start < start) {
-			vma_split(&ch, v, start);
+			vma_split(mm, &ch, v, start);
 			continue; /* with the upper part */
 		}
 		if (v->end > end)
-			vma_split(&ch, v, end);
+			vma_split(mm, &ch, v, end);
 		v->flags = (v->flags & ~access) | flags;
 		less |= protect_entries(mm, v->start, v->end, flags);
 	}
@@ -453,7 +464,7 @@ u64 mm_brk(struct mm *mm, u64 brk)
 			goto out;
 		remove_range(mm, &ch, to, from);
 	} else if (to > from) {
-		if (range_used(mm, from, to))
+		if (range_used(mm, from, to) || mm->nr_vmas >= MAX_MAPPINGS)
 			goto out;
 		v = vma_alloc();
 		if (!v)

@@ -380,6 +380,27 @@ TEST(copies_stop_at_the_hole)
 }
 
 /* Out of memory is an error or this process's death, never the machine's. */
+/* Every second page protected: two more mappings each. From the top down, so that looking for the place takes no time. */
+TEST(mappings_are_limited)
+{
+	const long pages = 150000;
+	char *p = mmap(NULL, pages * 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long n;
+
+	CHECK(p != MAP_FAILED);
+	for (n = pages - 2; n > 0; n -= 2)
+		if (mprotect(p + n * 4096, 4096, PROT_NONE))
+			break;
+	CHECK(n > 0 && errno == ENOMEM && (pages - n) > 8000);
+	CHECK(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+		      MAP_FAILED ||
+	      mprotect(p + n * 4096, 4096, PROT_NONE) == -1);
+	CHECK(p[n * 4096] == 0 && p[0] == 0); /* nothing was lost */
+	CHECK(munmap(p, pages * 4096) == 0);
+	p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(p != MAP_FAILED && munmap(p, 4096) == 0);
+}
+
 TEST(memory_can_be_exhausted)
 {
 	pid_t pid;
@@ -424,6 +445,7 @@ static const struct test tests[] = {
 	T(bad_pointers_are_efault),
 	T(wait_with_bad_status_pointer),
 	T(copies_stop_at_the_hole),
+	T(mappings_are_limited),
 	T(memory_can_be_exhausted),
 };
 
