@@ -21,6 +21,7 @@ _Static_assert(offsetof(struct cpu_arch, user_gs) == 0, "ARCH_USER_GS in asm.inc
 _Static_assert(offsetof(struct cpu_arch, io_bitmap) == 8, "ARCH_IO_BITMAP in asm.inc");
 _Static_assert(offsetof(struct cpu_arch, user_fs) == 16, "ARCH_USER_FS in asm.inc");
 _Static_assert(offsetof(struct cpu_arch, tss.rsp) == 92, "ARCH_TSS_RSP0 in asm.inc");
+_Static_assert(offsetof(struct cpu, index) == 48, "CPU_INDEX in asm.inc");
 _Static_assert(offsetof(struct cpu, mm) == CPU_MM, "asm");
 _Static_assert(offsetof(struct cpu, irq_depth) == CPU_IRQ_DEPTH, "asm");
 _Static_assert(sizeof(struct regs) == 168, "REGS_SIZE in asm.inc");

@@ -13,7 +13,7 @@
 %include "asm.inc"
 
 extern trap_exception, trap_paranoid, trap_interrupt, trap_bad_iret
-extern task_user_work, task_syscall_work, sched_irq_exit, sched_finish_switch, thread_switch_slow, mm_switch
+extern task_user_work, task_syscall_work, sched_irq_exit, sched_finish_switch, thread_switch_slow
 extern sys_call_table, sys_call_count, sys_unsupported
 
 section .text
@@ -355,6 +355,33 @@ vector_table:
 section .text
 
 ; --------------------------------------------------------------------- threads
+; The address space in rax, which is not loaded, gets this CPU; the one before is told last that it has lost it (kernel/mm/shootdown.c
+; says why in this order). Clobbers rcx, rdx.
+%macro LOAD_MM 0
+	mov ecx, [gs:CPU_INDEX]
+	lock bts [rax + MM_CPUS], rcx
+	mov rdx, [rax + MM_PML4]
+	mov cr3, rdx
+	mov rdx, [gs:CPU_MM]
+	mov [gs:CPU_MM], rax
+	test rdx, rdx
+	jz %%none
+	lock btr [rdx + MM_CPUS], rcx
+%%none:
+%endmacro
+
+global mm_switch
+; mm_switch(mm) (kernel/mm/mm.h)
+mm_switch:
+	mov rax, rdi
+	test rax, rax
+	jz .loaded
+	cmp rax, [gs:CPU_MM]
+	je .loaded
+	LOAD_MM
+.loaded:
+	ret
+
 global arch_switch
 align 16
 ; machine_switch() (arch/machine.h): rdi = task that stops, rsi = task that goes on; the task that stopped arrives in rax on the
@@ -366,7 +393,8 @@ arch_switch:
 	test rax, rax			; a kernel task stays in what is loaded
 	jz .mm
 	cmp rax, [gs:CPU_MM]
-	jne .switch_mm
+	je .mm
+	LOAD_MM
 .mm:	cmp byte [rdi + TASK_ARCH + THREAD_USER], 0
 	je .saved
 	o64 fxsave [rdi + TASK_ARCH + THREAD_FPU]
@@ -393,14 +421,6 @@ arch_switch:
 	mov rax, rdi
 	pop rbp
 	ret
-.switch_mm:
-	mov rbx, rdi
-	mov r12, rsi
-	mov rdi, rax
-	call mm_switch
-	mov rdi, rbx
-	mov rsi, r12
-	jmp .mm
 .fs:	mov [r8 + ARCH_USER_FS], rax
 	mov ecx, MSR_FS_BASE
 	mov rdx, rax

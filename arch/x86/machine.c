@@ -44,7 +44,7 @@ void spin_lock_slow(spinlock_t *l)
 			lock_debug_spin(l, &spins);
 #endif
 		} while (l->locked);
-	} while (__atomic_exchange_n(&l->locked, 1, __ATOMIC_ACQUIRE));
+	} while (bit0_test_and_set(&l->locked));
 }
 
 void machine_idle_halt(void)

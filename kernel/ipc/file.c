@@ -5,6 +5,22 @@
 #include "ipc/file.h"
 #include "mm/mm.h"
 
+/* Neither O_WRONLY nor O_RDWR, or O_PATH. */
+static bool not_for_writing(unsigned flags)
+{
+	return (flags & (O_ACCMODE | O_PATH)) - 1 > 1;
+}
+
+static s64 read_refused(struct file *f, void *buf, size_t n, u64 *pos)
+{
+	return f->flags & (O_WRONLY | O_PATH) ? -EBADF : -EINVAL;
+}
+
+static s64 write_refused(struct file *f, const void *buf, size_t n, u64 *pos)
+{
+	return not_for_writing(f->flags) ? -EBADF : -EINVAL;
+}
+
 struct file *file_create(const struct file_ops *ops, unsigned flags, void *object,
 			 struct node *node)
 {
@@ -15,6 +31,8 @@ struct file *file_create(const struct file_ops *ops, unsigned flags, void *objec
 	f->ops = ops;
 	f->refs = 1;
 	f->flags = flags;
+	f->read = ops->read && !(flags & (O_WRONLY | O_PATH)) ? ops->read : read_refused;
+	f->write = ops->write && !not_for_writing(flags) ? ops->write : write_refused;
 	f->pos = 0;
 	f->object = object;
 	f->node = node;

@@ -38,13 +38,16 @@ struct vm_object;
 #define POLLRDNORM 0x040u
 #define POLLWRNORM 0x100u
 
+typedef s64 file_read_fn(struct file *f, void *user_buf, size_t n, u64 *pos);
+typedef s64 file_write_fn(struct file *f, const void *user_buf, size_t n, u64 *pos);
+
 /**
  * struct file_ops - any operation may be NULL (the call then fails with -EINVAL, -ESPIPE, -ENOTTY or -ENODEV as Linux does).
  * User pointers are unchecked until copied. All may sleep; context: task, no locks held.
  */
 struct file_ops {
-	s64 (*read)(struct file *f, void *user_buf, size_t n, u64 *pos);
-	s64 (*write)(struct file *f, const void *user_buf, size_t n, u64 *pos);
+	file_read_fn *read;
+	file_write_fn *write;
 	s64 (*seek)(struct file *f, s64 offset, int whence);
 	s64 (*ioctl)(struct file *f, unsigned cmd, u64 arg);
 	/** @poll: current POLL* events; with @pt not NULL registers its wait queues by poll_wait() first. */
@@ -56,8 +59,11 @@ struct file_ops {
 
 struct file {
 	const struct file_ops *ops; /* constant */
-	u32 refs;		    /* atomic */
-	volatile u32 flags;	    /* O_ACCMODE constant; O_NONBLOCK, O_APPEND by F_SETFL */
+	/* What read and write calls do: ops', or a function that says why not, by ops and flags. Constant */
+	file_read_fn *read;
+	file_write_fn *write;
+	u32 refs;	    /* atomic */
+	volatile u32 flags; /* O_ACCMODE constant; O_NONBLOCK, O_APPEND by F_SETFL */
 	u64 pos; /* file position; racing calls may mix, as POSIX allows for shared descriptors */
 	void *object;	   /* pipe, tty ...; constant */
 	struct node *node; /* the node it was opened from, or NULL; a reference */

@@ -2,10 +2,14 @@
 /*
  * The sleeping lock: one atomic instruction to lock and one to unlock while nobody waits.
  *
- * The value 2 says that somebody may be in the queue. A waiter sets it with the exchange that also tries to take the lock,
- * after it is queued; so an unlocker either sees 2 and looks at the queue, or has unlocked before and the exchange gets
- * the lock. Whoever got the lock in the slow path leaves 2 behind, since others may be queued after it: at worst one
- * look at an empty queue too many.
+ * MUTEX_WAITERS says that somebody may be in the queue. A waiter sets it with the instruction that also tries to take the
+ * lock, after it is queued; so an unlocker either sees the bit and looks at the queue, or has unlocked before and the waiter
+ * gets the lock. Whoever got the lock in the slow path leaves the bit behind, since others may be queued after it: at worst
+ * one look at an empty queue too many.
+ *
+ * An unlocker that saw the bit clears it and wakes one waiter, in this order. Between its unlocking and its clearing others
+ * may have queued and set the bit; so the one wake-up stands for all of them until the woken task has set the bit again.
+ * Whoever gets it and does not try again, because it has the lock already or for a signal, passes it on.
  */
 #include "ipc/waitq.h"
 #include "lib/errno.h"
@@ -13,7 +17,7 @@
 
 void mutex_init(struct mutex *m)
 {
-	m->locked = 0;
+	m->state = 0;
 	waitq_init(&m->waiters);
 #ifdef DEBUG
 	m->owner = NULL;
@@ -48,22 +52,22 @@ static int lock_slow(struct mutex *m, u32 state)
 	struct waiter w;
 
 	for (;;) {
-		bool woken;
+		bool got, woken;
 
 		waitq_prepare(&m->waiters, &w, state, true);
-		if (__atomic_exchange_n(&m->locked, 2, __ATOMIC_ACQUIRE) == 0) {
-			/* A wake-up that reached us meanwhile needs no passing on: our own unlock sees the 2. */
-			waitq_finish(&m->waiters, &w);
-			mutex_debug_locked(m);
-			return 0;
-		}
-		schedule();
+		got = !(__atomic_fetch_or(&m->state, MUTEX_LOCKED | MUTEX_WAITERS,
+					  __ATOMIC_ACQUIRE) &
+			MUTEX_LOCKED);
+		if (!got)
+			schedule();
 		woken = waitq_finish(&m->waiters, &w);
-		if (state == TASK_INTERRUPTIBLE && current_task()->signal_pending) {
-			if (woken)
-				waitq_wake(&m->waiters, 1, 0);
-			return -ERESTARTSYS;
-		}
+		if (got)
+			mutex_debug_locked(m);
+		else if (state != TASK_INTERRUPTIBLE || !current_task()->signal_pending)
+			continue;
+		if (woken)
+			waitq_wake(&m->waiters, 1, 0);
+		return got ? 0 : -ERESTARTSYS;
 	}
 }
 
@@ -83,6 +87,7 @@ int mutex_lock_interruptible(struct mutex *m)
 
 void mutex_unlock_slow(struct mutex *m)
 {
+	__atomic_and_fetch(&m->state, ~MUTEX_WAITERS, __ATOMIC_SEQ_CST);
 	waitq_wake(&m->waiters, 1, 0);
 	barrier(); /* see KEEPS_REGISTERS */
 }

@@ -115,12 +115,15 @@ bool sleep_until(u64 when, u32 state);
  * struct mutex - sleeping lock; FIFO wake-ups, no hand-over: a running task may take the lock before the woken one gets to it.
  */
 struct mutex {
-	volatile u32 locked; /* 0 free, 1 locked, 2 locked and somebody may wait; atomic */
+	volatile u32 state; /* bit 0: locked; bit 1: somebody may wait; atomic */
 	struct waitq waiters;
 #ifdef DEBUG
 	struct task *owner; /* the holder, written by it */
 #endif
 };
+
+#define MUTEX_LOCKED  1u
+#define MUTEX_WAITERS 2u
 
 void mutex_init(struct mutex *m);
 /* The out of line parts of mutex_lock() and mutex_unlock(): they save every register, so that the fast paths around them stay short. */
@@ -139,10 +142,7 @@ void mutex_debug_unlock(struct mutex *m);
 /** mutex_trylock() - Return: whether the lock was free and is now ours. */
 static inline bool mutex_trylock(struct mutex *m)
 {
-	u32 expected = 0;
-
-	if (!__atomic_compare_exchange_n(&m->locked, &expected, 1, false, __ATOMIC_ACQUIRE,
-					 __ATOMIC_RELAXED))
+	if (bit0_test_and_set(&m->state))
 		return false;
 	mutex_debug_locked(m);
 	return true;
@@ -166,7 +166,7 @@ int mutex_lock_interruptible(struct mutex *m);
 static inline void mutex_unlock(struct mutex *m)
 {
 	mutex_debug_unlock(m);
-	if (unlikely(__atomic_exchange_n(&m->locked, 0, __ATOMIC_SEQ_CST) == 2))
+	if (unlikely(__atomic_sub_fetch(&m->state, MUTEX_LOCKED, __ATOMIC_SEQ_CST)))
 		mutex_unlock_slow(m);
 }
 

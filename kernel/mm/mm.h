@@ -139,14 +139,14 @@ struct vma {
 
 struct mm {
 	u64 pml4; /* physical, constant */
+	struct cpumask
+		cpus; /* CPUs whose CR3 may point here; bits set/cleared atomically by the CPU itself with interrupts off */
 	spinlock_t
 		lock; /* page tables of the user half, vmas, brk (LOCK_MM; held with interrupts on, preemption off) */
 	struct list vmas; /* struct vma, ascending, under lock */
 	struct vma *last; /* vma of the last fault, or NULL */
 	u32 nr_vmas; /* under lock, at most MAX_MAPPINGS: the list is walked with preemption off */
 	u32 users;   /* atomic: processes that run in it */
-	struct cpumask
-		cpus; /* CPUs whose CR3 may point here; bits set/cleared atomically by the CPU itself with interrupts off */
 	u64 brk_start, brk;
 	u64 id;			/* for policies and traces; never reused */
 	u64 nr_pages;		/* resident user pages, under lock */

@@ -29,28 +29,13 @@
 #include "arch/smp.h"
 #include "mm/internal.h"
 
-static inline void mask_set(struct mm *mm, unsigned cpu)
-{
-	__atomic_fetch_or(&mm->cpus.bits[cpu / 64], 1ull << (cpu % 64), __ATOMIC_SEQ_CST);
-}
+/* mm_switch() is part of the context switch in arch/x86/entry.asm. */
+_Static_assert(offsetof(struct mm, pml4) == 0, "MM_PML4 in asm.inc");
+_Static_assert(offsetof(struct mm, cpus) == 8, "MM_CPUS in asm.inc");
 
 static inline void mask_clear(struct mm *mm, unsigned cpu)
 {
 	__atomic_fetch_and(&mm->cpus.bits[cpu / 64], ~(1ull << (cpu % 64)), __ATOMIC_SEQ_CST);
-}
-
-void mm_switch(struct mm *mm)
-{
-	struct cpu *c = this_cpu();
-	struct mm *prev = c->mm;
-
-	if (!mm || mm == prev)
-		return;
-	mask_set(mm, c->index);
-	load_cr3(mm->pml4);
-	c->mm = mm;
-	if (prev)
-		mask_clear(prev, c->index);
 }
 
 /* Context: interrupts off. */

@@ -13,21 +13,12 @@
 
 static inline s64 file_read(struct file *f, u64 buf, u64 n, u64 *pos)
 {
-	if (unlikely(f->flags & (O_WRONLY | O_PATH)))
-		return -EBADF;
-	if (unlikely(!f->ops->read))
-		return -EINVAL;
-	return f->ops->read(f, (void *)buf, min(n, RW_MAX), pos);
+	return f->read(f, (void *)buf, min(n, RW_MAX), pos);
 }
 
 static inline s64 file_write(struct file *f, u64 buf, u64 n, u64 *pos)
 {
-	if (unlikely((f->flags & (O_ACCMODE | O_PATH)) - 1 >
-		     1)) /* neither O_WRONLY nor O_RDWR, or O_PATH */
-		return -EBADF;
-	if (unlikely(!f->ops->write))
-		return -EINVAL;
-	return f->ops->write(f, (const void *)buf, min(n, RW_MAX), pos);
+	return f->write(f, (const void *)buf, min(n, RW_MAX), pos);
 }
 
 typedef s64 transfer_fn(struct file *f, u64 buf, u64 n, u64 *pos);

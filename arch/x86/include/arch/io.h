@@ -48,10 +48,10 @@ static inline u64 rdmsr(u32 msr)
 
 static inline u64 rdtsc(void)
 {
-	u32 lo, hi;
+	u64 lo, hi; /* the instruction clears the upper halves */
 
 	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi)::"memory");
-	return (u64)hi << 32 | lo;
+	return hi << 32 | lo;
 }
 
 static inline void cpuid(u32 leaf, u32 sub, u32 *a, u32 *b, u32 *c, u32 *d)

@@ -89,10 +89,19 @@ static inline void spin_init(spinlock_t *l, const char *name, enum lock_rank ran
  */
 void spin_wait(void);
 
+/** bit0_test_and_set() - with one locked instruction, whose carry the branch that follows takes. Return: whether bit 0 was set already. */
+static inline bool bit0_test_and_set(volatile u32 *word)
+{
+	bool was_set;
+
+	__asm__ volatile("lock btsl $0, %0" : "+m"(*word), "=@ccc"(was_set)::"memory");
+	return was_set;
+}
+
 /* The primitives: no preemption or interrupt side effects. Context: preemption or interrupts already off. */
 static inline bool spin_trylock_raw(spinlock_t *l)
 {
-	if (l->locked || __atomic_exchange_n(&l->locked, 1, __ATOMIC_ACQUIRE))
+	if (l->locked || bit0_test_and_set(&l->locked))
 		return false;
 #ifdef DEBUG
 	lock_debug_acquired(l);
@@ -111,7 +120,7 @@ static inline void spin_lock_raw(spinlock_t *l)
 #ifdef DEBUG
 	lock_debug_acquire(l);
 #endif
-	if (unlikely(__atomic_exchange_n(&l->locked, 1, __ATOMIC_ACQUIRE)))
+	if (unlikely(bit0_test_and_set(&l->locked)))
 		spin_lock_slow(l);
 #ifdef DEBUG
 	lock_debug_acquired(l);
