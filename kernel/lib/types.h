@@ -55,7 +55,9 @@ typedef int64_t s64;
 #define NSEC_PER_MSEC 1000000ull
 #define NSEC_PER_USEC 1000ull
 
-/* The most CPUs a kernel image supports: 8-bit APIC ids, 255 being the broadcast. */
+/* The most CPUs a kernel image supports: 8-bit APIC ids, 255 being the broadcast. The simulator has more. */
+#ifndef MAX_CPUS
 #define MAX_CPUS 255
+#endif
 
 #endif

@@ -23,6 +23,15 @@ HOST_HDR := $(wildcard tests/host/*.h tests/host/include/*/*.h kernel/lib/*.h ke
 	kernel/sched/policy/o1.c
 
 HOST_TESTS := $(B)/host/test_lib $(B)/host/test_sched
+HOST_COMMANDS := tests/host/test_schedsim.py
+
+# The simulator: the same core and policies for up to 1024 CPUs. The sanitized one is for the tests.
+SIM_SRC := $(wildcard tests/host/schedsim/*.c) $(filter-out %_test.c,$(wildcard kernel/sched/*.c)) \
+	$(wildcard kernel/sched/policy/*.c)
+SIM_HDR := $(wildcard tests/host/schedsim/*.h tests/host/include/*/*.h kernel/lib/*.h kernel/sched/*.h \
+	kernel/sched/policy/*.h)
+SIM_CFLAGS := $(filter-out -O1 -fsanitize% -fno-sanitize% -Itests/host,$(HOST_CFLAGS)) -O2 -DMAX_CPUS=1024 \
+	-Itests/host/schedsim
 
 $(B)/host/test_sched: $(HOST_SCHED_SRC) $(HOST_HDR) tests/host/host.mk
 	$(say) HOSTCC $@
@@ -34,6 +43,19 @@ $(B)/host/test_lib: $(HOST_LIB_SRC) $(HOST_HDR) tests/host/host.mk
 	@mkdir -p $(@D)
 	$(Q)$(HOSTCC) $(HOST_CFLAGS) -fno-builtin $(HOST_RENAME) -o $@ $(HOST_LIB_SRC)
 
+$(B)/host/schedsim: $(SIM_SRC) $(SIM_HDR) tests/host/host.mk
+	$(say) HOSTCC $@
+	@mkdir -p $(@D)
+	$(Q)$(HOSTCC) $(SIM_CFLAGS) -o $@ $(SIM_SRC) -lm
+
+$(B)/host/schedsim-san: $(SIM_SRC) $(SIM_HDR) tests/host/host.mk
+	$(say) HOSTCC $@
+	@mkdir -p $(@D)
+	$(Q)$(HOSTCC) $(SIM_CFLAGS) -O1 $(filter -fsanitize% -fno-sanitize%,$(HOST_CFLAGS)) -o $@ $(SIM_SRC) -lm
+
+.PHONY: sim
+sim: $(B)/host/schedsim
+
 .PHONY: host-test
-host-test: $(HOST_TESTS)
-	$(Q)bad=0; for t in $(HOST_TESTS); do echo "# $$t"; timeout 300 $$t || { echo "not ok - $$t failed (status $$?)"; bad=1; }; done; exit $$bad
+host-test: $(HOST_TESTS) $(B)/host/schedsim $(B)/host/schedsim-san
+	$(Q)bad=0; for t in $(HOST_TESTS) $(HOST_COMMANDS); do echo "# $$t"; timeout 300 $$t || { echo "not ok - $$t failed (status $$?)"; bad=1; }; done; exit $$bad
