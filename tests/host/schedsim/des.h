@@ -57,6 +57,7 @@ enum expr_op {
 	X_ELAPSED,
 	X_SIGNALS,
 	X_CPUS,
+	X_TICK,
 	X_TIMEDOUT,
 };
 

@@ -98,6 +98,8 @@ s64 expr_eval(const struct expr *e, struct sim_task *st, u32 line)
 		return (s64)st->signals;
 	case X_CPUS:
 		return host_ncpus ? host_ncpus : scn.cpus;
+	case X_TICK:
+		return (s64)sched_tick_ns;
 	case X_TIMEDOUT:
 		return st->timedout;
 	}

@@ -200,9 +200,9 @@ static struct expr *parse_primary(void)
 	static const struct {
 		const char *name;
 		enum expr_op op;
-	} names[] = {{"i", X_INSTANCE},	      {"n", X_COUNT},	      {"now", X_NOW},
-		     {"elapsed", X_ELAPSED},  {"signals", X_SIGNALS}, {"ncpus", X_CPUS},
-		     {"timedout", X_TIMEDOUT}};
+	} names[] = {{"i", X_INSTANCE},	       {"n", X_COUNT},	       {"now", X_NOW},
+		     {"elapsed", X_ELAPSED},   {"signals", X_SIGNALS}, {"ncpus", X_CPUS},
+		     {"timedout", X_TIMEDOUT}, {"tick", X_TICK}};
 	struct expr *e;
 	char *w;
 	int slot;
