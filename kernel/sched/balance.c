@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Balancing between per-CPU queues, as the O(1) scheduler did it: only pulling, only by counting tasks. A CPU looks for
- * work when its queue runs empty, on every tick while it is idle, and every 200 ms (the policy says) while busy.
+ * work when its queue runs empty, on every tick while it is idle, and every 200 ms (the policy says) while busy; with
+ * BALANCE_IDLE_BUSY the third also while idle.
  *
  * Queue lengths of others are read without their locks, as hints, and checked again under both locks. The busy balancer
  * compares smoothed lengths: the smaller of now and the last look for others, the larger for itself.
@@ -12,6 +13,11 @@
 #include "sched/internal.h"
 
 #include "lib/string.h"
+
+static u32 balance_flags(void)
+{
+	return sched_policy->balance_flags ? READ_ONCE(*sched_policy->balance_flags) : 0;
+}
 
 static u32 own_load(const struct runq *rq, bool idle)
 {
@@ -60,7 +66,7 @@ static struct runq *find_busiest(struct runq *rq, bool idle, int *imbalance)
 	*imbalance = (max_load - my) / 2;
 	if (!idle && *imbalance < (max_load + 3) / 4)
 		return NULL;
-	if (lock_second(rq, busiest))
+	if (lock_second(rq, busiest) && !(balance_flags() & BALANCE_STALE_OWN))
 		my = (int)own_load(rq, idle);
 	if ((int)busiest->nr_running <= my + 1) {
 		spin_unlock_raw(busiest->lock);
@@ -118,12 +124,13 @@ void balance_tick(struct runq *rq, bool idle)
 	const struct sched_policy *pol = sched_policy;
 
 	if (idle) {
-		if (rq->jiffies < rq->next_idle_balance)
+		if (rq->jiffies >= rq->next_idle_balance) {
+			rq->next_idle_balance = rq->jiffies + ticks_of_ms(pol->balance_idle_ms);
+			if (READ_ONCE(sched_overloaded))
+				load_balance(rq, true);
+		}
+		if (likely(!(balance_flags() & BALANCE_IDLE_BUSY)))
 			return;
-		rq->next_idle_balance = rq->jiffies + ticks_of_ms(pol->balance_idle_ms);
-		if (READ_ONCE(sched_overloaded))
-			load_balance(rq, true);
-		return;
 	}
 	if (unlikely(rq->histories_stale))
 		refresh_histories(rq);

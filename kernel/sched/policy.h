@@ -111,6 +111,10 @@ struct runq {
 	u32 prev_load[MAX_CPUS]; /* (rq) */
 };
 
+/* sched_policy.balance_flags: where the balancer departs from that of 2.6.0-test4. */
+#define BALANCE_STALE_OWN 0x01 /* the own length counts as it was before the own lock was dropped */
+#define BALANCE_IDLE_BUSY 0x02 /* idle CPUs do the busy pass too, every balance_busy_ms */
+
 /** struct tunable - one number of a policy that may be changed while it runs. */
 struct tunable {
 	const char *name;   /* as in /sys and in sched.NAME= on the kernel command line */
@@ -132,7 +136,9 @@ struct sched_policy {
 	u32 select_flags; /* select_cpu() is called when an enqueue flag of these is set (ENQ_WAKEUP: always) */
 	u32 balance_busy_ms; /* period of the balancer on a busy CPU; 0 = never */
 	u32 balance_idle_ms; /* on an idle CPU, at least one tick */
-	u32 runq_size;	     /* bytes of rq->policy */
+	const u32 *
+		balance_flags; /* BALANCE_*, one word that may change while the policy runs. Optional */
+	u32 runq_size;	       /* bytes of rq->policy */
 
 	/**
 	 * setup() - sched_hz or a tunable has changed (also called once before init_cpu()): recompute what depends on them.
@@ -287,6 +293,7 @@ const struct tunable *sched_tunable_by_name(const char *name);
 int sched_set_tunable(const char *name, s64 value);
 
 /* The policies; policy.c puts them in a table. */
-extern const struct sched_policy policy_o1, policy_nobonus;
+extern const struct sched_policy policy_o1, policy_nobonus, policy_o1_j2, policy_o1_a3,
+	policy_o1_int, policy_nick;
 
 #endif

@@ -4,7 +4,9 @@
  * failing trylocks and other CPUs acting while a double lock is dropped. After every event all invariants are checked
  * (sim_check). At the end of each round the machine is left alone and every runnable task must get the CPU.
  *
- * One seed gives one walk: a failure names its seed and round, and `test_sched fuzz SEED ROUNDS` repeats it.
+ * Half of the tasks have an address space: to some policies that makes a difference. Now and then a number of the policy changes.
+ *
+ * One seed and policy give one walk: a failure names its seed and round, and `test_sched fuzz SEED ROUNDS POLICY` repeats it.
  */
 #include <stdio.h>
 
@@ -64,6 +66,37 @@ static void wake_random(void)
 		sim_irq_exit(sim_random(2));
 }
 
+/* Any number of the policy, to any value of its range; extremes often. They are all put back before liveness is judged. */
+static void tunable_random(void)
+{
+	const struct tunable *t;
+	s64 value;
+
+	if (sim_random(20) || !sched_policy->nr_tunables)
+		return;
+	t = &sched_policy->tunables[sim_random(sched_policy->nr_tunables)];
+	value = t->min + (s64)sim_random((u64)(t->max - t->min) + 1);
+	switch (sim_random(4)) {
+	case 0:
+		value = t->min;
+		break;
+	case 1:
+		value = t->max;
+		break;
+	case 2:
+		value = t->def;
+		break;
+	}
+	if (sched_set_tunable(t->name, value))
+		machine_bug("fuzz: %s = %lld refused", t->name, (long long)value);
+}
+
+static void tunables_default(void)
+{
+	for (unsigned i = 0; i < sched_policy->nr_tunables; i++)
+		sched_set_tunable(sched_policy->tunables[i].name, sched_policy->tunables[i].def);
+}
+
 static void attr_random(void)
 {
 	struct task *t = random_task(), *w = random_task();
@@ -71,7 +104,11 @@ static void attr_random(void)
 
 	if (!t || !w)
 		return;
-	switch (sim_random(6)) {
+	switch (sim_random(7)) {
+	case 6:
+		event = "tunable";
+		tunable_random();
+		break;
 	case 0:
 		event = "nice";
 		sched_set_nice(t, (int)sim_random(44) - 22);
@@ -96,6 +133,22 @@ static void attr_random(void)
 		sched_set_affinity(t, &m);
 		break;
 	}
+}
+
+static void spawn(int cpu)
+{
+	struct task *t = sim_kthread(cpu);
+
+	t->address_space = sim_random(2) * t->id;
+	sched_wake_new(t);
+}
+
+static void fork_user(bool resched)
+{
+	bool user = current_task()->address_space != 0;
+	struct task *child = sim_fork(resched);
+
+	child->address_space = user * child->id;
 }
 
 static void current_acts(bool may_exit)
@@ -132,7 +185,7 @@ static void current_acts(bool may_exit)
 	case 5:
 		event = "fork";
 		if (live_tasks() < 24)
-			sim_fork(sim_random(2));
+			fork_user(sim_random(2));
 		break;
 	case 6:
 		event = "exit";
@@ -185,7 +238,7 @@ static void one_event(bool may_exit)
 		if (current_task() == &sim_idle[host_cpu]) {
 			event = "spawn";
 			if (live_tasks() < 16)
-				sim_spawn(sim_random(2) ? -1 : (int)sim_random(host_ncpus));
+				spawn(sim_random(2) ? -1 : (int)sim_random(host_ncpus));
 			break;
 		}
 		/* fall through */
@@ -226,6 +279,7 @@ static void liveness(void)
 
 	host_trylock_fails = NULL;
 	host_window = NULL;
+	tunables_default();
 	for (unsigned i = 0; i < SIM_MAX_TASKS; i++) {
 		struct task *t = &sim_tasks[i].task;
 
@@ -275,7 +329,8 @@ void fuzz_tests(u64 seed, unsigned rounds)
 	u64 events = 0, pulls = 0, migrations = 0;
 	char name[64];
 
-	snprintf(name, sizeof(name), "fuzz seed %llu, %u rounds", (unsigned long long)seed, rounds);
+	snprintf(name, sizeof(name), "%s: fuzz seed %llu, %u rounds", sim_policy,
+		 (unsigned long long)seed, rounds);
 	tap_begin(name);
 	for (unsigned r = 0; r < rounds; r++) {
 		sim_start(1 + r % 8, hz[r % 3]);
@@ -285,7 +340,7 @@ void fuzz_tests(u64 seed, unsigned rounds)
 		host_trylock_fails = sometimes;
 		host_window = window;
 		for (unsigned i = 0; i < 4; i++) {
-			sim_spawn(-1);
+			spawn(-1);
 			sim_idle_turn(host_cpu);
 		}
 		for (unsigned n = 0; n < 3000; n++, events++) {

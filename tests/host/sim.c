@@ -18,6 +18,7 @@ struct sim_task sim_tasks[SIM_MAX_TASKS];
 struct task sim_idle[MAX_CPUS];
 u64 sim_now, sim_ipi_delay, sim_nr_ipis;
 unsigned sim_relaxes;
+const char *sim_policy;
 static u32 next_id;
 static u64 rng = 1;
 static bool window_armed;
@@ -264,7 +265,7 @@ void sim_start(unsigned ncpus, unsigned hz)
 	sim_ipi_delay = 0;
 	sim_now = 1000 * (NSEC_PER_SEC / hz);
 	host_cpu = 0;
-	if (sched_init(NULL, hz))
+	if (sched_init(sim_policy, hz))
 		machine_bug("sched_init");
 	for (const struct tunable *t = sched_policy->tunables;
 	     t < sched_policy->tunables + sched_policy->nr_tunables; t++)
@@ -302,6 +303,7 @@ static struct task *task_alloc(void)
 		s->used = true;
 		s->dead = false;
 		s->task.signal_pending = 0;
+		s->task.address_space = 0;
 		s->task.id = next_id++;
 		strcpy(s->task.comm, "sim");
 		return &s->task;

@@ -87,7 +87,8 @@ static void interactive_thresholds(void)
 		struct task t = with_nice(golden[i].nice);
 		u32 s;
 
-		CHECK_EQ(t.nice * k.bonus_levels / USER_PRIOS + k.interactive_delta, golden[i].delta);
+		CHECK_EQ(t.nice * k.bonus_levels / USER_PRIOS + k.interactive_delta,
+			 golden[i].delta);
 		for (s = 0; s <= 10000; s++) {
 			o1(&t)->sleep_avg = s;
 			t.prio = effective_prio(&t);

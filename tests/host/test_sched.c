@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs the host tests of the scheduler and prints TAP. `test_sched fuzz SEED ROUNDS` runs the random walk alone.
+ * Runs the host tests of the scheduler and prints TAP: those of each policy, and the core's and the random walk with every policy.
+ * `test_sched fuzz SEED ROUNDS [POLICY]` runs the random walk alone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +10,19 @@
 
 int main(int argc, char **argv)
 {
-	if (argc == 4 && !strcmp(argv[1], "fuzz")) {
-		fuzz_tests(strtoull(argv[2], NULL, 0), (unsigned)strtoul(argv[3], NULL, 0));
-		return tap_plan();
+	bool fuzz_only = argc >= 4 && !strcmp(argv[1], "fuzz");
+	u64 seed = fuzz_only ? strtoull(argv[2], NULL, 0) : 1;
+	unsigned rounds = fuzz_only ? (unsigned)strtoul(argv[3], NULL, 0) : 64;
+
+	if (!fuzz_only)
+		o1_tests();
+	for (unsigned i = 0; sched_policy_nth(i); i++) {
+		sim_policy = sched_policy_nth(i)->name;
+		if (fuzz_only && argc > 4 && strcmp(argv[4], sim_policy))
+			continue;
+		if (!fuzz_only)
+			core_tests();
+		fuzz_tests(seed, rounds);
 	}
-	o1_tests();
-	core_tests();
-	fuzz_tests(1, 64);
 	return tap_plan();
 }

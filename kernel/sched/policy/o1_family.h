@@ -127,6 +127,13 @@ static inline void family_init_cpu(struct runq *rq)
 			list_init(&q->arrays[a].queue[i]);
 }
 
+/** family_task_init() - a clean area, on no queue. */
+static inline void family_task_init(struct task *p)
+{
+	*o1(p) = (struct o1_task){.array = NULL};
+	list_init(&o1(p)->link);
+}
+
 /** family_pick() - Return: the best task; the arrays change places first if nothing is active. @count: then also count that. */
 FAMILY struct task *family_pick(struct o1_runq *q, bool count)
 {
