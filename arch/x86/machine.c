@@ -88,10 +88,17 @@ void machine_stop_others(void (*fn)(void *), void *arg)
 	u64 request, flags;
 	unsigned self;
 
-	/* Preemptible, so that a stop by another CPU can stop us here. */
-	while (__atomic_exchange_n(&stop_busy, 1, __ATOMIC_ACQUIRE))
+	/*
+	 * Wait preemptibly, so that a stop by another CPU can stop us here; but whoever has the flag is not preempted, or a better task
+	 * on the same CPU would wait for it for ever.
+	 */
+	for (;;) {
+		preempt_disable();
+		if (!__atomic_exchange_n(&stop_busy, 1, __ATOMIC_ACQUIRE))
+			break;
+		preempt_enable();
 		spin_wait();
-	preempt_disable();
+	}
 	self = cpu_index();
 	request = ++stop_counter;
 	__atomic_store_n(&stop_acks, 0, __ATOMIC_SEQ_CST);

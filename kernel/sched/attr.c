@@ -41,13 +41,14 @@ int sched_set_class(struct task *t, unsigned class, unsigned rt_priority)
 	return 0;
 }
 
-static void lend(struct task *t, int prio)
+static void lend(struct task *t, const struct task *waiter)
 {
 	u64 irq = irq_save();
 	struct runq *rq = task_rq_lock(t);
 
 	rq_clock_update(rq, machine_now());
-	if (sched_policy->lend(rq, t, prio))
+	t->lent_by = waiter;
+	if (sched_policy->lend(rq, t, waiter ? READ_ONCE(waiter->prio) : NO_LENT_PRIO))
 		runq_resched(rq);
 	spin_unlock_raw(rq->lock);
 	irq_restore(irq);
@@ -55,22 +56,33 @@ static void lend(struct task *t, int prio)
 
 void sched_lend(struct task *owner, const struct task *waiter)
 {
-	lend(owner, READ_ONCE(waiter->prio));
+	lend(owner, waiter);
 }
 
 void sched_unlend(struct task *owner)
 {
-	lend(owner, NO_LENT_PRIO);
+	lend(owner, NULL);
 }
 
+/* No CPU that has preemption off is stopped: the policy stays the same, and the tasks stay in it. */
 u64 sched_timeslice_ns(struct task *t)
 {
-	return sched_policy->timeslice(t) * sched_tick_ns;
+	u64 ns;
+
+	preempt_disable();
+	ns = sched_policy->timeslice(t) * sched_tick_ns;
+	preempt_enable();
+	return ns;
 }
 
 bool sched_better(const struct task *a, const struct task *b)
 {
-	return sched_policy->better(a, b);
+	bool better;
+
+	preempt_disable();
+	better = sched_policy->better(a, b);
+	preempt_enable();
+	return better;
 }
 
 const struct cpumask *sched_online_mask(void)
@@ -145,8 +157,10 @@ void sched_dump(void (*print)(const char *fmt, ...))
 		      cpu, sched_online_cpu(cpu) ? "" : " (offline)", curr->id, curr->comm,
 		      curr == rq->idle ? " = idle" : "", curr->prio, rq->nr_running,
 		      (unsigned long long)rq->nr_switches, rq->tick_on ? "on" : "off");
+		preempt_disable(); /* as above */
 		if (sched_policy->dump)
 			sched_policy->dump(rq, print);
+		preempt_enable_no_resched();
 	}
 }
 

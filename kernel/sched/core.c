@@ -20,6 +20,9 @@ u64 sched_tick_ns;
 u32 sched_overloaded __attribute__((aligned(64)));
 struct cpumask sched_online;
 const struct sched_policy *sched_policy;
+bool sched_hz_given;
+struct list sched_tasks;
+spinlock_t sched_tasks_lock;
 
 /* ---------------------------------------------------------------- time */
 
@@ -379,6 +382,7 @@ static void task_reset(struct task *t, unsigned cpu)
 	t->on_rq = ON_RQ_NONE;
 	t->cpu = cpu;
 	t->lent_prio = NO_LENT_PRIO;
+	t->lent_by = NULL;
 	t->migrate_request = 0;
 	t->no_migrate = 0;
 	t->forked = 0;
@@ -388,7 +392,29 @@ static void task_reset(struct task *t, unsigned cpu)
 	t->nr_migrations = 0;
 	t->ticks_billed = 0;
 	list_init(&t->inbound);
+	list_init(&t->all);
 	memset(t->policy_area, 0, sizeof(t->policy_area));
+}
+
+/* Interrupts off since before the policy initialised @t: no change of the policy came in between. */
+static void task_known(struct task *t)
+{
+	spin_lock_raw(&sched_tasks_lock);
+	list_add_tail(&t->all, &sched_tasks);
+	spin_unlock_raw(&sched_tasks_lock);
+}
+
+void sched_forget(struct task *t)
+{
+	u64 irq;
+
+	if (!t->all.next)
+		return;
+	irq = irq_save();
+	spin_lock_raw(&sched_tasks_lock);
+	list_del_init(&t->all);
+	spin_unlock_raw(&sched_tasks_lock);
+	irq_restore(irq);
 }
 
 void sched_fork(struct task *child)
@@ -408,6 +434,7 @@ void sched_fork(struct task *child)
 	if (sched_policy->fork(rq, parent, child))
 		runq_resched(rq);
 	spin_unlock_raw(rq->lock);
+	task_known(child);
 	irq_restore(irq);
 }
 
@@ -427,6 +454,7 @@ void sched_kthread_init(struct task *t)
 	rq_clock_update(rq, machine_now());
 	sched_policy->task_init(rq, t);
 	spin_unlock_raw(rq->lock);
+	task_known(t);
 	irq_restore(irq);
 }
 
@@ -483,12 +511,9 @@ void sched_exit(void)
 
 void sched_reap(struct task *child, struct task *parent)
 {
-	u64 irq;
+	u64 irq = irq_save();
 	struct runq *a, *b;
 
-	if (!sched_policy->reap)
-		return;
-	irq = irq_save();
 	for (;;) {
 		a = machine_runq(child->cpu);
 		b = machine_runq(parent->cpu);
@@ -497,7 +522,8 @@ void sched_reap(struct task *child, struct task *parent)
 			break;
 		double_rq_unlock(a, b);
 	}
-	sched_policy->reap(child, parent);
+	if (sched_policy->reap)
+		sched_policy->reap(child, parent);
 	double_rq_unlock(a, b);
 	irq_restore(irq);
 }
@@ -544,6 +570,8 @@ void sched_tick(u64 now)
 	}
 	if (!pol->global_queue)
 		balance_tick(rq, curr == rq->idle);
+	else if (curr == rq->idle && READ_ONCE(sched_overloaded))
+		runq_resched(rq); /* who waits in a global queue waits for this CPU too */
 	if (curr == rq->idle)
 		idle_tick(rq);
 	else if (rq->nr_running >= 2)
@@ -570,6 +598,9 @@ int sched_init(const char *name, unsigned hz)
 		pol = &policy_o1;
 		ret = -EINVAL;
 	}
+	list_init(&sched_tasks);
+	spin_init(&sched_tasks_lock, "all tasks", LOCK_LEAF);
+	sched_hz_given = hz;
 	sched_hz = hz ? min(max(hz, 100u), 1000u) : pol->default_hz;
 	sched_tick_ns = NSEC_PER_SEC / sched_hz;
 	sched_policy = pol;

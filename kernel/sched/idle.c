@@ -130,8 +130,9 @@ static bool last_idler(struct runq *rq)
 
 void idle_wait(struct runq *rq)
 {
-	/* Kicked, but found nothing to pull this time: look again every tick. */
-	if (unlikely(!rq->tick_on) && READ_ONCE(sched_overloaded))
+	/* Kicked, but found nothing to pull this time: look again every tick. Or the policy is new and wants a tick. */
+	if (unlikely(!rq->tick_on) &&
+	    (READ_ONCE(sched_overloaded) || sched_policy->idle_needs_tick))
 		tick_start(rq);
 
 	if (sched_idle_mode == IDLE_SPIN) {

@@ -21,6 +21,11 @@ extern u64 sched_tick_ns; /* length of a tick */
 /* Queues with two or more tasks: work that another CPU could take. Atomic; a hint. */
 extern u32 sched_overloaded;
 
+extern bool sched_hz_given; /* hz= on the command line: policies do not change it */
+/* All tasks but the idle ones, from sched_fork() or sched_kthread_init() to sched_forget(). Nothing is locked under the lock. */
+extern struct list sched_tasks;
+extern spinlock_t sched_tasks_lock; /* LOCK_LEAF, interrupts off */
+
 void rq_clock_slow(struct runq *rq);
 
 /** rq_clock_update() - bring @rq's time up to date; one division per jump, none while ticks follow each other. Lock held. */

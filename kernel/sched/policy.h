@@ -24,6 +24,11 @@
  *     keep its queue in one place (say, the area of CPU 0), must not pick a task that another CPU runs, and is never
  *     asked to balance. The core moves a picked task's CPU number.
  *
+ *  8. The policy may be replaced while the machine runs (switch.c): all CPUs stand still, which takes the place of the locks. It gets
+ *     dequeue(DEQ_CHANGE), task_exit() for every task and exit_cpu(). Its successor gets setup(), init_cpu(), task_init() for every task;
+ *     then for each CPU that is not idle enqueue(ENQ_REQUEUE) of the running task and pick_next(), in which rq->curr is the idle task
+ *     and which must choose that task; then enqueue(ENQ_REQUEUE) of the others, and lend(). Tunables keep their values.
+ *
  * The life of a task, as a policy sees it:
  *
  *	task_init() or fork()
@@ -58,6 +63,7 @@
 #define DEQ_DEAD     0x02 /* with DEQ_SLEEP: for good */
 #define DEQ_MIGRATED 0x04 /* an affinity change moves it to another queue */
 #define DEQ_PULLED   0x08 /* the balancer of another CPU takes it */
+#define DEQ_CHANGE   0x10 /* policy change: it leaves, running or not; task_exit() follows */
 
 /* put_prev(): how the running task stopped running. */
 #define PUT_RESCHED   0 /* somebody asked for a reschedule and it came into schedule() */
@@ -149,7 +155,7 @@ struct sched_policy {
 	/** init_cpu() - initialise rq->policy, which is zeroed. No tasks yet. */
 	void (*init_cpu)(struct runq *rq);
 
-	/** exit_cpu() - the policy is going to be replaced; all tasks have left. Optional. */
+	/** exit_cpu() - the policy is being replaced; all tasks have left. All CPUs stand still, no lock is held. Optional. */
 	void (*exit_cpu)(struct runq *rq);
 
 	/**
@@ -158,7 +164,10 @@ struct sched_policy {
 	 */
 	void (*task_init)(struct runq *rq, struct task *p);
 
-	/** task_exit() - the task leaves the policy, asleep or dead, on no queue. Optional. */
+	/**
+	 * task_exit() - the task leaves the policy, on no queue: it is dead, or another policy takes over. A dead task's area stays readable
+	 * for reap() and set_attr(); if it died under another policy, task_init() and task_exit() came one after the other. Optional.
+	 */
 	void (*task_exit)(struct runq *rq, struct task *p);
 
 	/**
@@ -277,6 +286,9 @@ static inline bool sched_can_move(const struct runq *src, const struct task *p,
 /** sched_move() - move @p, enqueued and not running, from @src to @dst (DEQ_PULLED, ENQ_PULLED). Both locks held. For steal(). */
 void sched_move(struct runq *src, struct task *p, struct runq *dst);
 
+/** sched_switch_to() - sched_switch_policy() to a given table. Return: 0 or -ENOMEM. */
+int sched_switch_to(const struct sched_policy *pol);
+
 /** sched_policy_find() - Return: the policy of that name, or NULL. */
 const struct sched_policy *sched_policy_find(const char *name);
 
@@ -291,6 +303,12 @@ const struct tunable *sched_tunable_by_name(const char *name);
  * Return: 0, -ENOENT if it has none of that name, -EINVAL outside the range. Context: any without run-queue locks.
  */
 int sched_set_tunable(const char *name, s64 value);
+
+/**
+ * sched_set_tunable_text() - the same from text: a whole number, alone or in the tunable's unit, or in another unit of time if it comes out
+ * whole ("2s" for a number of ms). Return: also -EINVAL for anything else.
+ */
+int sched_set_tunable_text(const char *name, const char *text);
 
 /* The policies; policy.c puts them in a table. */
 extern const struct sched_policy policy_o1, policy_nobonus, policy_o1_j2, policy_o1_a3,

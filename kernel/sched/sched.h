@@ -30,6 +30,7 @@
 #define ON_RQ_NONE	0
 #define ON_RQ_QUEUED	1 /* linked by the policy, or running */
 #define ON_RQ_MIGRATING 2 /* on the inbound list of task.cpu */
+#define ON_RQ_CHANGING	3 /* runnable, between two policies: only while all CPUs stand still */
 
 /* Wake-up flags. */
 #define WAKE_SYNC 0x20 /* the waker is about to sleep; the policies' ENQ_SYNC */
@@ -55,7 +56,7 @@ struct task {
 	s16 lent_prio;	    /* (rq) priority lent to it (priority inheritance), or NO_LENT_PRIO */
 	u8 migrate_request; /* (rq) the running task must move: its affinity excludes this CPU */
 	u8 no_migrate;	    /* (c) idle tasks */
-	u8 forked;	    /* (c) made by sched_fork(), not by sched_kthread_init() */
+	u8 forked;	    /* (rq) until its start: made by sched_fork(), under this policy */
 	u64 address_space;  /* (p) opaque id; 0 = none (kernel task) */
 
 	u64 exec_start;			  /* (rq) ns: when it was switched in, or last accounted */
@@ -66,10 +67,12 @@ struct task {
 	u64 nr_migrations;		      /* (rq) */
 	u32 ticks_billed;		      /* (rq) ticks that found it running */
 
-	struct cpumask affinity;  /* (rq) never empty */
-	struct list inbound;	  /* link on runq.inbound, under its lock */
-	u32 id;			  /* (c) thread id, for traces and dumps */
-	char comm[TASK_COMM_LEN]; /* (p) name; readers tolerate a torn read */
+	struct cpumask affinity;    /* (rq) never empty */
+	struct list inbound;	    /* link on runq.inbound, under its lock */
+	struct list all;	    /* link on sched_tasks, under sched_tasks_lock */
+	const struct task *lent_by; /* (rq) whose priority was lent to it, NULL = nobody's */
+	u32 id;			    /* (c) thread id, for traces and dumps */
+	char comm[TASK_COMM_LEN];   /* (p) name; readers tolerate a torn read */
 
 	u64 policy_area[POLICY_AREA_SIZE / 8]
 		__attribute__((aligned(16))); /* (rq) the policy's own */
@@ -153,6 +156,9 @@ void sched_exit(void) __attribute__((noreturn));
 /** sched_reap() - @parent (current) reaps the zombie @child: the policy's exit rule (slice and sleep_avg transfer). */
 void sched_reap(struct task *child, struct task *parent);
 
+/** sched_forget() - @t is about to be freed: the scheduler knew it since sched_fork() or sched_kthread_init(), if at all (zeroed). */
+void sched_forget(struct task *t);
+
 /** sched_yield_current() - sched_yield(2). */
 void sched_yield_current(void);
 
@@ -171,6 +177,7 @@ int sched_set_affinity(struct task *t, const struct cpumask *mask);
 /**
  * sched_lend() - @owner holds what @waiter waits for: let it run with @waiter's priority while that is better than its own.
  * sched_unlend() ends it; lending again replaces it (the caller keeps track of several waiters, with sched_better()).
+ * @waiter must stay allocated until either: a change of the policy lends its new priority.
  */
 void sched_lend(struct task *owner, const struct task *waiter);
 void sched_unlend(struct task *owner);
@@ -220,5 +227,13 @@ void sched_dump(void (*print)(const char *fmt, ...));
 
 /** sched_policy_name() - name of the running policy. */
 const char *sched_policy_name(void);
+
+/**
+ * sched_switch_policy() - go over to policy @name. All CPUs stand still meanwhile; every task leaves the old policy and starts afresh
+ * in the new one with its nice value, class, real-time priority, affinity and lent priority. The tick becomes the new policy's unless hz=
+ * was given. The running policy again: nothing happens.
+ * Return: 0; -EINVAL for an unknown name; -ENOMEM (the old policy goes on). Context: task, no locks, preemption enabled.
+ */
+int sched_switch_policy(const char *name);
 
 #endif

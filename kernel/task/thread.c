@@ -112,6 +112,7 @@ void thread_put(struct thread *t)
 	KASSERT(!t->arch.kstack_top);
 	if (t->proc)
 		process_put(t->proc);
+	sched_forget(&t->task);
 	cache_free(thread_cache, t);
 }
 

@@ -10,8 +10,11 @@
  */
 #include <stdio.h>
 
+#include "sched/policy_test.h"
 #include "tests.h"
 
+static const struct sched_policy *const switch_policies[] = {&policy_o1, &policy_test_local,
+							     &policy_test_global};
 static bool in_window;
 static const char *event;
 
@@ -235,6 +238,12 @@ static void one_event(bool may_exit)
 			sim_advance(sim_random(sched_tick_ns * (sim_random(10) ? 2 : 20)));
 		break;
 	case 4:
+		if (may_exit && !sim_random(4)) {
+			event = "switch policy";
+			if (sched_switch_to(switch_policies[sim_random(3)]))
+				machine_bug("fuzz: no switch");
+			break;
+		}
 		if (current_task() == &sim_idle[host_cpu]) {
 			event = "spawn";
 			if (live_tasks() < 16)
@@ -335,6 +344,7 @@ void fuzz_tests(u64 seed, unsigned rounds)
 	for (unsigned r = 0; r < rounds; r++) {
 		sim_start(1 + r % 8, hz[r % 3]);
 		sim_seed(seed * 100000 + r);
+		sched_hz_given = sim_random(2);
 		sim_ipi_delay = sim_random(3) * sched_tick_ns / 4;
 		sched_preempt_full = sim_random(2);
 		host_trylock_fails = sometimes;

@@ -15,8 +15,8 @@ HOST_RENAME := $(foreach f,memcpy memmove memset memcmp strlen strcmp strncmp st
 	-D$(f)=jiffies_$(f))
 
 # test_o1.c includes policy/o1.c itself.
-HOST_SCHED_SRC := $(addprefix tests/host/,test_sched.c test_o1.c test_core.c fuzz.c sim.c) \
-	$(filter-out %_test.c,$(wildcard kernel/sched/*.c)) \
+HOST_SCHED_SRC := $(addprefix tests/host/,test_sched.c test_o1.c test_core.c test_switch.c fuzz.c sim.c) \
+	$(filter-out %_test.c,$(wildcard kernel/sched/*.c)) kernel/sched/policy_test.c \
 	$(filter-out %/o1.c,$(wildcard kernel/sched/policy/*.c))
 HOST_LIB_SRC := tests/host/test_lib.c kernel/lib/string.c kernel/lib/format.c
 HOST_HDR := $(wildcard tests/host/*.h tests/host/include/*/*.h kernel/lib/*.h kernel/sched/*.h kernel/sched/policy/*.h) \

@@ -19,6 +19,8 @@ struct task sim_idle[MAX_CPUS];
 u64 sim_now, sim_ipi_delay, sim_nr_ipis;
 unsigned sim_relaxes;
 const char *sim_policy;
+unsigned sim_allocs_left = ~0u;
+int sim_allocated;
 static u32 next_id;
 static u64 rng = 1;
 static bool window_armed;
@@ -176,12 +178,17 @@ void machine_idle_nops(void)
 
 void *machine_alloc(size_t size)
 {
+	if (!sim_allocs_left)
+		return NULL;
+	sim_allocs_left--;
+	sim_allocated++;
 	size = ALIGN_UP(size, 64);
 	return memset(aligned_alloc(64, size), 0, size);
 }
 
 void machine_free(void *p, size_t size)
 {
+	sim_allocated -= p != NULL;
 	free(p);
 }
 
@@ -192,7 +199,13 @@ u64 machine_random(void)
 
 void machine_stop_others(void (*fn)(void *), void *arg)
 {
+	u64 irq = irq_save();
+
+	for (unsigned cpu = 0; cpu < host_ncpus; cpu++)
+		if (host_cpus[cpu].preempt || (cpu != host_cpu && host_cpus[cpu].irqs_off))
+			machine_bug("cpu %u is stopped where it cannot be", cpu);
 	fn(arg);
+	irq_restore(irq);
 }
 
 void machine_log(const char *fmt, ...)
@@ -259,6 +272,7 @@ void sim_start(unsigned ncpus, unsigned hz)
 	host_window = NULL;
 	window_armed = false;
 	migrate_test = (struct migrate_test){.spin_limit = 100};
+	sim_allocs_left = ~0u;
 	sched_preempt_full = true;
 	host_ncpus = ncpus;
 	next_id = 1;
@@ -299,6 +313,8 @@ static struct task *task_alloc(void)
 
 		if (s->used && !s->dead)
 			continue;
+		if (s->used)
+			sched_forget(&s->task);
 		memset(s, 0x5a, sizeof(*s)); /* the scheduler must initialise all it uses */
 		s->used = true;
 		s->dead = false;

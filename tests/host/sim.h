@@ -23,8 +23,10 @@ extern struct task sim_idle[MAX_CPUS];
 extern u64 sim_now;	  /* virtual ns */
 extern u64 sim_ipi_delay; /* ns from sending to delivery */
 extern u64 sim_nr_ipis;
-extern const char *sim_policy; /* the policy of the next sim_start(); NULL: the default */
-extern unsigned sim_relaxes;   /* turns of wait loops since last cleared */
+extern const char *sim_policy;	 /* the policy of the next sim_start(); NULL: the default */
+extern unsigned sim_relaxes;	 /* turns of wait loops since last cleared */
+extern unsigned sim_allocs_left; /* machine_alloc() fails after so many */
+extern int sim_allocated;	 /* machine_alloc() less machine_free() */
 
 /** sim_start() - a machine of @ncpus CPUs with sim_policy, all online and idle, at jiffies 1000. Frees the previous one. */
 void sim_start(unsigned ncpus, unsigned hz);

@@ -24,5 +24,9 @@ int main(int argc, char **argv)
 			core_tests();
 		fuzz_tests(seed, rounds);
 	}
+	if (!fuzz_only) {
+		sim_policy = NULL;
+		switch_tests();
+	}
 	return tap_plan();
 }

@@ -9,6 +9,7 @@
 
 void o1_tests(void);
 void core_tests(void);
+void switch_tests(void);
 void fuzz_tests(u64 seed, unsigned rounds);
 
 #endif

@@ -176,6 +176,7 @@ static void release(struct sim_task *st)
 	ev_cancel(&st->timer);
 	sim_all[st->slot_in_all] = sim_all[--sim_nr_all];
 	sim_all[st->slot_in_all]->slot_in_all = st->slot_in_all;
+	sched_forget(&st->task);
 	free(st->slots);
 	free(st);
 }

@@ -73,8 +73,8 @@ void arch_fpu_load_current(struct arch_thread *t, const void *image);
  * Where the context switch (machine_switch() of arch/machine.h, entry.asm) finds the struct arch_thread and the address space
  * (struct mm *) that belong to a struct task: both lie in one structure.
  */
-#define TASK_ARCH 288
-#define TASK_MM	  856
+#define TASK_ARCH 304
+#define TASK_MM	  872
 
 /**
  * arch_user_return() - leave the kernel with the registers at the top of the stack, all of them loaded: for a kernel task that became a
