@@ -124,10 +124,12 @@ $(B)/obj/%.c.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KCFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
+# Dependencies by a run of their own: nasm 2.16's -MD forgets the included files.
 $(B)/obj/%.asm.o: %.asm $(B)/flags
 	$(say) NASM $<
 	@mkdir -p $(@D)
-	$(Q)$(NASM) $(NASMFLAGS) -MD $(@:.o=.d) -MP -o $@ $<
+	$(Q)$(NASM) $(NASMFLAGS) -M -MP -MT $@ -MF $(@:.o=.d) $<
+	$(Q)$(NASM) $(NASMFLAGS) -o $@ $<
 
 # Two links: the first gives the addresses, tools/ksyms turns them into a table
 # in .ksyms (last in the image), the second carries it; no text may have moved.

@@ -70,7 +70,15 @@ case("build-gcc", 400, args=("gcc",), full=True)(compiler)
 case("build-clang-debug", 400, args=("clang", "DEBUG=1"), full=True)(compiler)
 
 
-@case("build-incremental")
+@case("build-incremental", 200)
 def incremental():
     out = make(ROOT, "all")
     expect(out == "", "an up-to-date tree is rebuilt: %s" % out)
+    for changed, users in (("arch/x86/asm.inc", ("arch/x86/entry.asm", "arch/x86/uaccess.asm")),
+                           ("kernel/sched/machine.h", ("kernel/sched/core.c",))):
+        os.utime(os.path.join(ROOT, changed))
+        start = os.path.getmtime(os.path.join(ROOT, changed))
+        make(ROOT, "all")
+        for user in users:
+            built = os.path.getmtime(os.path.join(ROOT, "build", "obj", user + ".o"))
+            expect(built >= start, "%s is not rebuilt when %s changes" % (user, changed))
