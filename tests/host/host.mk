@@ -14,13 +14,15 @@ HOST_CFLAGS := -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-reco
 HOST_RENAME := $(foreach f,memcpy memmove memset memcmp strlen strcmp strncmp strchr strrchr strstr,\
 	-D$(f)=jiffies_$(f))
 
-# test_o1.c includes policy/o1.c itself.
-HOST_SCHED_SRC := $(addprefix tests/host/,test_sched.c test_o1.c test_core.c test_switch.c fuzz.c sim.c) \
+# The unit tests of a policy include its source themselves.
+HOST_OWN_POLICY := $(addprefix kernel/sched/policy/,o1.c o1_j2.c o1_a3.c o1_int.c nick.c)
+HOST_SCHED_SRC := $(addprefix tests/host/,test_sched.c test_o1.c test_j2.c test_a3.c test_int.c \
+	test_nick.c test_family.c test_core.c test_switch.c fuzz.c sim.c) \
 	$(filter-out %_test.c,$(wildcard kernel/sched/*.c)) kernel/sched/policy_test.c \
-	$(filter-out %/o1.c,$(wildcard kernel/sched/policy/*.c))
+	$(filter-out $(HOST_OWN_POLICY),$(wildcard kernel/sched/policy/*.c))
 HOST_LIB_SRC := tests/host/test_lib.c kernel/lib/string.c kernel/lib/format.c
 HOST_HDR := $(wildcard tests/host/*.h tests/host/include/*/*.h kernel/lib/*.h kernel/sched/*.h kernel/sched/policy/*.h) \
-	kernel/sched/policy/o1.c
+	$(HOST_OWN_POLICY)
 
 HOST_TESTS := $(B)/host/test_lib $(B)/host/test_sched
 HOST_COMMANDS := tests/host/test_schedsim.py

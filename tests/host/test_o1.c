@@ -5,32 +5,7 @@
  */
 #include "sched/policy/o1.c"
 
-#include "tests.h"
-
-static struct task with_nice(int nice)
-{
-	struct task t = {.nice = (s16)nice, .lent_prio = NO_LENT_PRIO};
-
-	return t;
-}
-
-static struct o1_runq *q_of(unsigned cpu)
-{
-	return sim_rq(cpu)->policy;
-}
-
-/* A machine of one CPU on which a task runs. */
-static struct task *one_running(void)
-{
-	struct task *t;
-
-	sim_start(1, 1000);
-	t = sim_spawn(0);
-	sim_deliver(true);
-	schedule();
-	CHECK(current_task() == t);
-	return t;
-}
+#include "family.h"
 
 static void slices(void)
 {
@@ -112,7 +87,7 @@ static void interactive_thresholds(void)
 
 static void sleep_credit(void)
 {
-	struct task *t = one_running();
+	struct task *t = one_running(1000, true);
 
 	for (unsigned sleep = 0; sleep < 5; sleep++) {
 		o1(t)->sleep_avg = 100;
@@ -145,7 +120,7 @@ static void sleep_credit(void)
 
 static void ticks_consume(void)
 {
-	struct task *t = one_running();
+	struct task *t = one_running(1000, true);
 
 	o1(t)->sleep_avg = 3;
 	t->prio = 120;
@@ -163,7 +138,7 @@ static void ticks_consume(void)
 /* "Hog with full sleep_avg loses interactive status after 3 s of CPU." */
 static void full_hog_loses_status_in_3s(void)
 {
-	struct task *t = one_running();
+	struct task *t = one_running(1000, true);
 	unsigned ms = 0;
 
 	o1(t)->sleep_avg = 10000;
@@ -179,7 +154,7 @@ static void full_hog_loses_status_in_3s(void)
 /* 2 ms of work every 50 ms: +45 per turn, interactive (7 s of sleep_avg) after about 8 s. */
 static void audio_is_learned_in_8s(void)
 {
-	struct task *t = one_running();
+	struct task *t = one_running(1000, true);
 	unsigned ms = 0;
 
 	while (!(o1(t)->sleep_avg >= 7000) && ms < 60000) {
@@ -196,7 +171,7 @@ static void audio_is_learned_in_8s(void)
 
 static void expiry(void)
 {
-	struct task *a = one_running(), *b = sim_spawn(0);
+	struct task *a = one_running(1000, true), *b = sim_spawn(0);
 
 	CHECK(current_task() == a);
 	CHECK(o1(a)->array == q_of(0)->active);
@@ -218,7 +193,7 @@ static void expiry(void)
 
 static void interactive_reinsertion(void)
 {
-	struct task *hog = one_running(), *i;
+	struct task *hog = one_running(1000, true), *i;
 
 	sim_ticks(102); /* alone: it expires and comes back by the swap */
 	i = sim_spawn(0);
@@ -240,7 +215,7 @@ static void interactive_reinsertion(void)
 
 static void starvation_limit_ends_it(void)
 {
-	struct task *hog = one_running(), *i = sim_spawn(0);
+	struct task *hog = one_running(1000, true), *i = sim_spawn(0);
 	unsigned ms = 0;
 
 	sched_set_tunable("starvation_limit", 100);
@@ -269,7 +244,7 @@ static void starvation_formula(void)
 {
 	struct runq *rq;
 
-	one_running();
+	one_running(1000, true);
 	rq = sim_rq(0);
 	q_of(0)->expired_timestamp = rq->jiffies;
 	sim_skip(10000);
@@ -289,7 +264,7 @@ static void starvation_formula(void)
 /* A task that slept 20 s and then spins keeps four workers off for about 3 s. */
 static void sleeper_turned_hog_gap(void)
 {
-	struct task *s = one_running(), *w[4];
+	struct task *s = one_running(1000, true), *w[4];
 	u64 gap = 0, last;
 
 	sim_block(TASK_INTERRUPTIBLE);
@@ -311,7 +286,7 @@ static void sleeper_turned_hog_gap(void)
 
 static void fork_rules(void)
 {
-	struct task *p = one_running(), *other = sim_spawn(0), *c, *c2;
+	struct task *p = one_running(1000, true), *other = sim_spawn(0), *c, *c2;
 
 	o1(p)->sleep_avg = 4000;
 	o1(p)->time_slice = 101;
@@ -338,7 +313,7 @@ static void fork_rules(void)
 /* A parent with one tick left gives it to the child and expires at once. */
 static void fork_last_tick(void)
 {
-	struct task *p = one_running(), *other = sim_spawn(0), *c;
+	struct task *p = one_running(1000, true), *other = sim_spawn(0), *c;
 
 	o1(p)->time_slice = 1;
 	c = sim_fork(false);
@@ -352,7 +327,7 @@ static void fork_last_tick(void)
 
 static void exit_rules(void)
 {
-	struct task *p = one_running(), *c;
+	struct task *p = one_running(1000, true), *c;
 
 	/* In its first slice: what is left goes back. */
 	o1(p)->time_slice = 100;
@@ -393,7 +368,7 @@ static void exit_rules(void)
 
 static void yield_rules(void)
 {
-	struct task *a = one_running(), *b = sim_spawn(0), *r, *s;
+	struct task *a = one_running(1000, true), *b = sim_spawn(0), *r, *s;
 	s32 slice = o1(a)->time_slice;
 
 	sched_yield_current();
@@ -422,7 +397,7 @@ static void yield_rules(void)
 
 static void preemption_rules(void)
 {
-	struct task *a = one_running(), *b = sim_spawn(0);
+	struct task *a = one_running(1000, true), *b = sim_spawn(0);
 
 	schedule();
 	CHECK(current_task() == a);
@@ -455,7 +430,7 @@ static void preemption_rules(void)
 /* A task that ends its slice in the expired array and sleeps wakes in the active one. */
 static void wakes_into_active(void)
 {
-	struct task *a = one_running(), *b = sim_spawn(0);
+	struct task *a = one_running(1000, true), *b = sim_spawn(0);
 
 	irq_disable();
 	spin_lock_raw(sim_rq(0)->lock);
@@ -475,7 +450,7 @@ static void wakes_into_active(void)
 
 static void nice_rules(void)
 {
-	struct task *a = one_running(), *b = sim_spawn(0);
+	struct task *a = one_running(1000, true), *b = sim_spawn(0);
 
 	o1(a)->sleep_avg = 10000;
 	a->prio = a->prio;
@@ -498,7 +473,7 @@ static void nice_rules(void)
 
 static void class_rules(void)
 {
-	struct task *a = one_running(), *f, *r, *r2;
+	struct task *a = one_running(1000, true), *f, *r, *r2;
 
 	CHECK_EQ(sched_set_class(a, SCHED_FIFO, 0), -22);
 	CHECK_EQ(sched_set_class(a, SCHED_FIFO, 100), -22);
@@ -548,7 +523,7 @@ static void class_rules(void)
 
 static void lending(void)
 {
-	struct task *owner = one_running(), *w, *hog = sim_spawn(0);
+	struct task *owner = one_running(1000, true), *w, *hog = sim_spawn(0);
 
 	sched_set_nice(owner, 19);
 	sched_user_exit();
@@ -643,59 +618,13 @@ static void tunables(void)
 
 /* ------------------------------------------------------------ balancing */
 
-static void fill(unsigned cpu, unsigned n)
-{
-	unsigned back = host_cpu;
-	struct cpumask all = {{0}};
-
-	for (unsigned i = 0; i < host_ncpus; i++)
-		cpumask_set(&all, i);
-	sim_on(cpu);
-	for (unsigned i = 0; i < n; i++)
-		sched_set_affinity(sim_spawn((int)cpu), &all);
-	if (need_resched())
-		schedule();
-	host_cpus[cpu].resched_due = ~0ull;
-	sim_on(back);
-}
-
 /* One busy balancing of CPU 0 with steady histories. Return: tasks pulled. */
 static u64 busy_balance(unsigned mine, unsigned theirs)
 {
-	struct runq *rq;
-	u64 before;
-
 	sim_start(2, 1000);
-	if (mine)
-		fill(0, mine);
+	fill(0, mine);
 	fill(1, theirs);
-	sim_on(0);
-	rq = sim_rq(0);
-	rq->prev_load[0] = mine;
-	rq->prev_load[1] = theirs;
-	rq->histories_stale = 0;
-	rq->next_balance = rq->jiffies;
-	before = rq->pulls;
-	irq_disable();
-	spin_lock_raw(rq->lock);
-	balance_tick(rq, false);
-	spin_unlock_raw(rq->lock);
-	irq_enable();
-	return rq->pulls - before;
-}
-
-/* busiest : me that triggers: 2:0, 3:<=1, 4:<=2, 5:<=1, 6:<=2, 7:<=3, 8:<=4; never 2:1. */
-static void busy_thresholds(void)
-{
-	static const int most[] = {-1, -1, 0, 1, 2, 1, 2, 3, 4};
-
-	for (int theirs = 1; theirs <= 8; theirs++) {
-		for (int mine = 0; mine <= 8; mine++) {
-			u64 moved = busy_balance((unsigned)mine, (unsigned)theirs);
-
-			CHECK_EQ(moved, mine <= most[theirs] ? (theirs - mine) / 2 : 0);
-		}
-	}
+	return busy_pass();
 }
 
 /* The smaller of now and last look counts for others, the larger for itself. */
@@ -831,8 +760,43 @@ static void pull_preempts(void)
 	}
 }
 
+/* Everything is counted and nothing comes of it: static priorities, and interactive only where the delta is 0 or less. */
+static void nobonus_rules(void)
+{
+	struct task *t;
+
+	sim_start(1, 1000);
+	for (int nice = -20; nice <= 19; nice++) {
+		struct task n = with_nice(nice);
+
+		o1(&n)->sleep_avg = 10000;
+		n.prio = effective_prio(&n);
+		CHECK_EQ(n.prio, 120 + nice);
+		CHECK_EQ(interactive(&n), nice <= -8);
+	}
+	t = one_running(1000, true);
+	sim_block(TASK_INTERRUPTIBLE);
+	sim_skip(20000);
+	task_wake(t, TASK_NORMAL, 0);
+	CHECK_EQ(o1(t)->sleep_avg, 10000);
+	CHECK_EQ(t->prio, 120);
+	schedule();
+	sim_spawn(0);
+	sim_ticks(102);
+	CHECK(o1(t)->array == q_of(0)->expired);
+	sched_set_tunable("force_bonus0", 0);
+	CHECK_EQ(effective_prio(t), 116);
+}
+
+void nobonus_tests(void)
+{
+	sim_policy = "nobonus";
+	TEST(nobonus_rules);
+}
+
 void o1_tests(void)
 {
+	sim_policy = "o1";
 	TEST(slices);
 	TEST(bonus_steps);
 	TEST(interactive_thresholds);
@@ -856,7 +820,6 @@ void o1_tests(void)
 	TEST(lending);
 	TEST(sync_wake_moves);
 	TEST(tunables);
-	TEST(busy_thresholds);
 	TEST(busy_smoothing);
 	TEST(idle_pull_rules);
 	TEST(steal_order);

@@ -14,8 +14,15 @@ int main(int argc, char **argv)
 	u64 seed = fuzz_only ? strtoull(argv[2], NULL, 0) : 1;
 	unsigned rounds = fuzz_only ? (unsigned)strtoul(argv[3], NULL, 0) : 64;
 
-	if (!fuzz_only)
+	if (!fuzz_only) {
 		o1_tests();
+		nobonus_tests();
+		j2_tests();
+		a3_tests();
+		int_tests();
+		nick_tests();
+		family_tests();
+	}
 	for (unsigned i = 0; sched_policy_nth(i); i++) {
 		sim_policy = sched_policy_nth(i)->name;
 		if (fuzz_only && argc > 4 && strcmp(argv[4], sim_policy))

@@ -8,6 +8,12 @@
 #include "sim.h"
 
 void o1_tests(void);
+void nobonus_tests(void);
+void j2_tests(void);
+void a3_tests(void);
+void int_tests(void);
+void nick_tests(void);
+void family_tests(void);
 void core_tests(void);
 void switch_tests(void);
 void fuzz_tests(u64 seed, unsigned rounds);
