@@ -62,8 +62,12 @@ void arch_halt_forever(void)
 /* ---------------------------------------------------------- stopping others */
 
 /*
- * A CPU may be stopped only where it holds no spin lock: in an interrupt that found the preemption count 0. If it was not, it
- * goes on and is asked again. So the function that runs meanwhile finds every lock free and every structure whole.
+ * A CPU may be stopped only where it holds no spin lock: with preemption count 0, in an interrupt or at a stop point. If the interrupt
+ * found another count, the CPU goes on, told to reschedule: that leads it past a stop point; and it is asked again. So the function
+ * that runs meanwhile finds every lock free and every structure whole.
+ *
+ * Without the stop points a CPU that switches all the time would hardly ever be caught: what waited while it had interrupts off is
+ * taken at the end of the switch, where the count is 1.
  */
 static u32 stop_busy;
 static u64 stop_counter;	  /* under stop_busy */
@@ -75,12 +79,24 @@ void stop_ipi(void)
 	struct cpu *c = this_cpu();
 	u64 request = stop_request;
 
-	if (!request || c->arch->stop_generation == request || c->preempt_count)
+	if (!request || c->arch->stop_generation == request)
 		return;
+	if (c->preempt_count) {
+		c->need_resched = 1;
+		return;
+	}
 	c->arch->stop_generation = request;
 	__atomic_fetch_add(&stop_acks, 1, __ATOMIC_SEQ_CST);
 	while (stop_request == request)
 		spin_wait();
+}
+
+void machine_stop_point(void)
+{
+	u64 flags = irq_save();
+
+	stop_ipi();
+	irq_restore(flags);
 }
 
 void machine_stop_others(void (*fn)(void *), void *arg)

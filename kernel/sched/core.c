@@ -206,12 +206,15 @@ static inline __attribute__((always_inline)) void schedule_locked(unsigned how)
 
 void schedule(void)
 {
-	do {
+	for (;;) {
 		irq_disable();
 		preempt_disable();
 		schedule_locked(PUT_RESCHED);
 		preempt_enable_no_resched();
-	} while (unlikely(need_resched()));
+		if (likely(!need_resched()))
+			break;
+		machine_stop_point();
+	}
 }
 
 /* Interrupts off, count 1 already. */
@@ -232,10 +235,11 @@ void sched_preempt_now(void)
 
 void preempt_check(void)
 {
-	if (!sched_preempt_full || !sched_running || preempt_count() || !irqs_enabled() ||
-	    in_interrupt())
+	if (!sched_running || preempt_count() || !irqs_enabled() || in_interrupt())
 		return;
-	sched_preempt_now();
+	machine_stop_point();
+	if (sched_preempt_full)
+		sched_preempt_now();
 }
 
 void sched_irq_exit(void)

@@ -77,6 +77,12 @@ u64 machine_random(void);
  */
 void machine_stop_others(void (*fn)(void *), void *arg);
 
+/**
+ * machine_stop_point() - stop here if machine_stop_others() has asked and it was not possible then; need_resched was set for it.
+ * Context: task, no locks, preemption and interrupts on.
+ */
+void machine_stop_point(void);
+
 /** machine_log() - one line to the kernel log. */
 void machine_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

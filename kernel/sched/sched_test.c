@@ -410,6 +410,7 @@ static u64 cost_of(struct runq *rq, unsigned ntasks)
 		u64 irq = irq_save();
 
 		sched_kthread_init(t);
+		sched_forget(t); /* it lives and dies here */
 		t->cpu = rq->cpu;
 		spin_lock_raw(rq->lock);
 		t->state = TASK_RUNNING;

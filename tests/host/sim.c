@@ -208,6 +208,10 @@ void machine_stop_others(void (*fn)(void *), void *arg)
 	irq_restore(irq);
 }
 
+void machine_stop_point(void)
+{
+}
+
 void machine_log(const char *fmt, ...)
 {
 	va_list ap;
