@@ -9,6 +9,7 @@
 
 #include "cmdline.h"
 #include "lib/errno.h"
+#include "lib/format.h"
 #include "lib/string.h"
 #include "log.h"
 #include "mm/mm.h"
@@ -74,21 +75,30 @@ static void create_idle_tasks(void)
 	}
 }
 
+static void unknown_policy(void)
+{
+	char names[200] = "";
+	struct strbuf sb = {.buf = names, .size = sizeof(names)};
+
+	for (unsigned i = 0; sched_policy_nth(i); i++)
+		sb_printf(&sb, " %s", sched_policy_nth(i)->name);
+	klog("sched=%s: no such policy; %s is used. There are:%s", options.sched,
+	     sched_policy_name(), names);
+}
+
 static void apply_tunables(void)
 {
 	for (unsigned i = 0; i < options.nr_tunables; i++) {
 		const char *name = options.tunables[i].name, *value = options.tunables[i].value;
-		bool negative = *value == '-';
-		u64 v = 0;
-		int err = parse_u64(value + negative, &v)
-				  ? sched_set_tunable(name, negative ? -(s64)v : (s64)v)
-				  : -EINVAL;
+		int err = sched_set_tunable_text(name, value);
 
 		if (err == -ENOENT)
 			klog("sched.%s: policy %s has no such tunable: ignored", name,
 			     sched_policy_name());
 		else if (err)
 			klog("sched.%s=%s: not a number in its range: ignored", name, value);
+		else
+			klog("sched.%s=%s", name, value);
 	}
 }
 
@@ -124,7 +134,7 @@ void kernel_main(u32 magic, u64 info)
 
 	task_init();
 	if (sched_init(options.sched, options.hz) == -EINVAL)
-		klog("sched=%s: no such policy; %s is used", options.sched, sched_policy_name());
+		unknown_policy();
 	sched_preempt_full = options.preempt_full;
 	if (sched_set_idle_mode(options.idle))
 		klog("idle=%s: unknown, ignored", options.idle);

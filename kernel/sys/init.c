@@ -27,7 +27,7 @@ static void unpack_module(const struct boot_module *m)
 void sys_init(void)
 {
 	node_init();
-	if (dev_init() || proc_init())
+	if (dev_init() || proc_init() || sched_text_init())
 		panic("no memory for the node tree");
 	for (unsigned i = 0; i < boot_info.nr_modules; i++)
 		unpack_module(&boot_info.modules[i]);

@@ -211,8 +211,9 @@ void text_write(struct strbuf *sb, const void *data, size_t n);
 
 /** sys_init() - make the node tree: /dev, /proc, /sys, then the boot archives over it. Start-up, task context, once. */
 void sys_init(void);
-int dev_init(void);  /* 0 or -ENOMEM */
-int proc_init(void); /* 0 or -ENOMEM */
+int dev_init(void);	   /* 0 or -ENOMEM */
+int proc_init(void);	   /* 0 or -ENOMEM */
+int sched_text_init(void); /* /sys/sched; 0 or -ENOMEM */
 
 /** sys_exec_init() - the current process becomes program @path with argv { @path }; descriptors 0, 1, 2 are /dev/console. Return: 0 or -errno. */
 int sys_exec_init(const char *path);
