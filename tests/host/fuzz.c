@@ -13,8 +13,17 @@
 #include "sched/policy_test.h"
 #include "tests.h"
 
-static const struct sched_policy *const switch_policies[] = {&policy_o1, &policy_test_local,
-							     &policy_test_global};
+/* One of all policies and of the two for tests. */
+static const struct sched_policy *random_policy(void)
+{
+	unsigned n = 0, i;
+
+	while (sched_policy_nth(n))
+		n++;
+	i = (unsigned)sim_random(n + 2);
+	return i < n ? sched_policy_nth(i) : i == n ? &policy_test_local : &policy_test_global;
+}
+
 static bool in_window;
 static const char *event;
 
@@ -240,7 +249,7 @@ static void one_event(bool may_exit)
 	case 4:
 		if (may_exit && !sim_random(4)) {
 			event = "switch policy";
-			if (sched_switch_to(switch_policies[sim_random(3)]))
+			if (sched_switch_to(random_policy()))
 				machine_bug("fuzz: no switch");
 			break;
 		}

@@ -283,6 +283,10 @@ u64 machine_random(void)
 	return rng_next(&policy_rng);
 }
 
+void machine_stop_point(void)
+{
+}
+
 void machine_stop_others(void (*fn)(void *), void *arg)
 {
 	fn(arg);
