@@ -4,13 +4,17 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,10 +28,11 @@ static void help(const struct wl_program *p)
 	if (p->nopts)
 		printf("\n");
 	for (int i = 0; i < p->nopts; i++) {
-		static const char *const arg[] = {"", " N", " X"};
+		static const char *const arg[] = {"", " N", " X", " NAME"};
 		char left[40];
 
-		snprintf(left, sizeof(left), "--%s%s", p->opts[i].name, arg[p->opts[i].kind]);
+		snprintf(left, sizeof(left), "%s%s%s", p->opts[i].name[1] ? "--" : "-",
+			 p->opts[i].name, arg[p->opts[i].kind]);
 		printf("  %-20s %s\n", left, p->opts[i].help);
 	}
 	printf("  %-20s %s\n", "--help", "this text");
@@ -43,6 +48,10 @@ static void set_option(const struct wl_program *p, const struct wl_opt *o, const
 {
 	char *end;
 
+	if (o->kind == WL_TEXT) {
+		*(const char **)o->value = text;
+		return;
+	}
 	if (o->kind == WL_INT)
 		*(long *)o->value = strtol(text, &end, 10);
 	else
@@ -59,21 +68,29 @@ static const struct wl_opt *find_option(const struct wl_program *p, const char *
 	return NULL;
 }
 
+/* "--" and more, or "-" and a letter: not a negative number. */
+static bool is_option(const char *arg)
+{
+	return arg[0] == '-' && (arg[1] == '-' || (arg[1] >= 'a' && arg[1] <= 'z') ||
+				 (arg[1] >= 'A' && arg[1] <= 'Z'));
+}
+
 int wl_options(const struct wl_program *p, int argc, char **argv)
 {
 	int i;
 
 	program = argv[0];
-	for (i = 1; i < argc && !strncmp(argv[i], "--", 2); i++) {
-		const char *name = argv[i] + 2;
+	for (i = 1; i < argc && is_option(argv[i]); i++) {
+		bool dashes = argv[i][1] == '-';
+		const char *name = argv[i] + 1 + dashes;
 		size_t len = strcspn(name, "=");
-		const struct wl_opt *o = find_option(p, name, len);
+		const struct wl_opt *o = dashes == (len > 1) ? find_option(p, name, len) : NULL;
 
 		if (!*name) {
 			i++;
 			break;
 		}
-		if (!strcmp(name, "help")) {
+		if (dashes && !strcmp(name, "help")) {
 			help(p);
 			exit(0);
 		}
@@ -96,6 +113,24 @@ int wl_options(const struct wl_program *p, int argc, char **argv)
 		exit(2);
 	}
 	return i;
+}
+
+void wl_bad(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	fprintf(stderr, "%s: ", program);
+	vfprintf(stderr, format, ap);
+	fprintf(stderr, "\n");
+	va_end(ap);
+	exit(2);
+}
+
+void wl_at_least(const char *name, double value, double least)
+{
+	if (!(value >= least))
+		wl_bad("%s must be at least %g, not %g", name, least, value);
 }
 
 double wl_number(const char *text, const char *what)
@@ -168,6 +203,11 @@ void wl_sleep_until(int64_t when)
 	}
 }
 
+void wl_sleep(int64_t ns)
+{
+	wl_sleep_until(wl_now() + ns);
+}
+
 void wl_spin(void)
 {
 	for (unsigned int i = 0; i < 5000; i++)
@@ -181,6 +221,12 @@ void wl_burn(int64_t ns)
 	while (wl_cpu_time() < end)
 		for (unsigned int i = 0; i < 500; i++)
 			__asm__ volatile("" : "+r"(i));
+}
+
+unsigned int wl_random(unsigned int *seed)
+{
+	*seed = *seed * 1103515245 + 12345;
+	return *seed >> 16 & 0x7fff;
 }
 
 static int compare(const void *a, const void *b)
@@ -211,6 +257,73 @@ long wl_switches(void)
 	if (getrusage(RUSAGE_SELF, &self) < 0 || getrusage(RUSAGE_CHILDREN, &dead) < 0)
 		wl_die("getrusage");
 	return self.ru_nvcsw + self.ru_nivcsw + dead.ru_nvcsw + dead.ru_nivcsw;
+}
+
+pid_t wl_fork(void)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		wl_die("fork");
+	return pid;
+}
+
+int wl_reap(void)
+{
+	int status, bad = 0;
+
+	for (;;) {
+		if (wait(&status) > 0)
+			bad += status != 0;
+		else if (errno != EINTR)
+			return bad;
+	}
+}
+
+int64_t wl_end(pid_t pid)
+{
+	struct rusage use;
+	pid_t got;
+
+	kill(pid, SIGKILL);
+	do
+		got = wait4(pid, NULL, 0, &use);
+	while (got < 0 && errno == EINTR);
+	if (got != pid)
+		wl_die("wait4");
+	return (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000LL +
+	       (use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000LL;
+}
+
+void *wl_shared(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		wl_die("shared memory");
+	return p;
+}
+
+long long wl_proc_stat(pid_t pid, int n)
+{
+	char path[40], text[1024];
+	const char *at;
+	ssize_t got;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY);
+	if (fd < 0)
+		return 0;
+	got = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = 0;
+	at = strrchr(text, ')'); /* the name in field 2 may contain anything */
+	for (int field = 2; at && field < n; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoll(at + 1, NULL, 10) : 0;
 }
 
 int wl_cpus(int list[WL_MAX_CPUS])

@@ -14,9 +14,9 @@
 #define WL_MAX_CPUS 256
 
 struct wl_opt {
-	const char *name; /* long name without the dashes */
-	enum { WL_FLAG, WL_INT, WL_REAL } kind;
-	void *value; /* bool *, long *, double * */
+	const char *name; /* without the dashes: "seconds" is --seconds, "n" is -n */
+	enum { WL_FLAG, WL_INT, WL_REAL, WL_TEXT } kind;
+	void *value; /* bool *, long *, double *, const char ** */
 	const char *help;
 };
 
@@ -34,6 +34,12 @@ struct wl_program {
  * Return: index in @argv of the first positional argument; argv[argc] is NULL.
  */
 int wl_options(const struct wl_program *p, int argc, char **argv);
+
+/** wl_bad() - print "program: " and the formatted complaint about an argument; exit 2. */
+void wl_bad(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/** wl_at_least() - exit 2 with a message unless @value of option @name, as written, is >= @least. */
+void wl_at_least(const char *name, double value, double least);
 
 /** wl_number() - a positive number from a positional argument; exits 2 with a message if not. */
 double wl_number(const char *text, const char *what);
@@ -53,6 +59,9 @@ int64_t wl_cpu_time(void);
 /** wl_sleep_until() - sleep until wl_now() is @when, whatever signals come. */
 void wl_sleep_until(int64_t when);
 
+/** wl_sleep() - sleep for @ns, whatever signals come. */
+void wl_sleep(int64_t ns);
+
 /**
  * wl_burn() - use @ns of CPU time.
  *
@@ -65,6 +74,9 @@ void wl_burn(int64_t ns);
 /** wl_spin() - a fixed small piece of work, some 10,000 instructions, that is never optimised away. */
 void wl_spin(void);
 
+/** wl_random() - the next of a repeatable series of numbers below 2^15; *@seed moves on. */
+unsigned int wl_random(unsigned int *seed);
+
 /** wl_sort() - sort @n values upwards. */
 void wl_sort(int64_t *v, size_t n);
 
@@ -73,6 +85,24 @@ int64_t wl_percentile(const int64_t *v, size_t n, double percent);
 
 /** wl_switches() - context switches of this process and its dead children, all kinds. */
 long wl_switches(void);
+
+/** wl_fork() - fork, or exit with a message. The child's unwritten output is dropped. */
+pid_t wl_fork(void);
+
+/** wl_reap() - wait for all children. Return: how many ended other than by exit status 0. */
+int wl_reap(void);
+
+/** wl_end() - SIGKILL @pid, wait for it. Return: the CPU time it and its dead children used, ns. */
+int64_t wl_end(pid_t pid);
+
+/** wl_shared() - zeroed memory that children share, or exit with a message. */
+void *wl_shared(size_t bytes);
+
+/**
+ * wl_proc_stat() - field @n (counted from 1, as in proc(5); 3 and later) of /proc/@pid/stat.
+ * Return: the value, 0 if the process is gone.
+ */
+long long wl_proc_stat(pid_t pid, int n);
 
 /** wl_cpus() - CPUs this process may use; their numbers go to @list if it is not NULL. */
 int wl_cpus(int list[WL_MAX_CPUS]);
