@@ -46,9 +46,10 @@ int main(int argc, char **argv)
 	h.start = wl_now();
 	wl_hog(h.start + (int64_t)(seconds * 1e9), &stop, &h);
 	elapsed = h.last - h.start;
-	wl_result("hog",
-		  "elapsed_s=%.3f cpu_s=%.3f share_pct=%.1f gap_max_ms=%.1f rounds=%ld switches=%ld",
-		  elapsed / 1e9, h.cpu / 1e9, elapsed ? 100.0 * h.cpu / elapsed : 0, h.gap / 1e6,
-		  (long)h.rounds, wl_switches());
+	wl_result(
+		"hog",
+		"elapsed_s=%.3f cpu_s=%.3f share_pct=%.1f gap_max_ms=%.1f rounds=%ld switches=%ld",
+		elapsed / 1e9, h.cpu / 1e9, elapsed ? 100.0 * h.cpu / elapsed : 0, h.gap / 1e6,
+		(long)h.rounds, wl_switches());
 	return 0;
 }
