@@ -55,47 +55,69 @@ static int64_t coarse(void)
 	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
 }
 
-/*
- * The smallest step between two observed ticks is one tick, up to the resolution of looking; over
- * many ticks the average of steps, each rounded to whole ticks, is exact.
- */
-static void calibrate(bool by_bill)
+/* The next @n moments at which the observed count moves, spinning. */
+static void observe(int64_t *seen, int n, bool by_bill)
 {
-	int64_t seen[SAMPLES], least = INT64_MAX, give_up = wl_now() + GIVE_UP_S * 1000000000LL;
-	int64_t before = by_bill ? billed(getpid()) : coarse(), ticks = 0;
-	int n = 0;
+	int64_t give_up = wl_now() + GIVE_UP_S * 1000000000LL;
+	int64_t before = by_bill ? billed(getpid()) : coarse();
 
-	while (n < SAMPLES) {
+	while (n) {
 		int64_t look = by_bill ? billed(getpid()) : coarse(), now = wl_now();
 
-		if (look != before)
-			seen[n++] = now;
+		if (look != before) {
+			*seen++ = now;
+			n--;
+		}
 		before = look;
 		if (now > give_up) {
 			fprintf(stderr, "cheat: no tick was seen\n");
 			exit(1);
 		}
 	}
+}
+
+/* Whole ticks from the phase to @when, rounded. */
+static int64_t ticks_to(int64_t when)
+{
+	return (when - phase + tick / 2) / tick;
+}
+
+/* A look comes after its tick, more or less late; the least late of many is taken as the tick. */
+static int64_t least_late(const int64_t *seen, int n)
+{
+	int64_t best = seen[0];
+
 	for (int i = 1; i < n; i++)
+		if (seen[i] - ticks_to(seen[i]) * tick < best - ticks_to(best) * tick)
+			best = seen[i];
+	return best;
+}
+
+/*
+ * A look is late by up to 0.1 ms, so 20 ticks give the length to some parts per thousand. That is
+ * enough to count the ticks of a sleep of 100, whose length gives it five times as well, and so
+ * on. In the end a whole number of ticks per second is assumed, else the phase would drift.
+ */
+static void calibrate(bool by_bill)
+{
+	int64_t seen[SAMPLES], least = INT64_MAX, ticks = 0, hit;
+
+	observe(seen, SAMPLES, by_bill);
+	for (int i = 1; i < SAMPLES; i++)
 		least = seen[i] - seen[i - 1] < least ? seen[i] - seen[i - 1] : least;
-	if (!by_bill) {
-		struct timespec ts;
-
-		if (clock_getres(CLOCK_MONOTONIC_COARSE, &ts) < 0)
-			wl_die("CLOCK_MONOTONIC_COARSE");
-		least = ts.tv_nsec;
-	}
-	for (int i = 1; i < n; i++)
+	for (int i = 1; i < SAMPLES; i++)
 		ticks += (seen[i] - seen[i - 1] + least / 2) / least;
-	tick = by_bill ? (seen[n - 1] - seen[0]) / ticks : least;
-	phase = seen[n - 1];
-	/* The looking lags behind the tick by up to one look: the earliest phase is the truest. */
-	for (int i = 0; i < n - 1; i++) {
-		int64_t age = (seen[n - 1] - seen[i] + tick / 2) / tick * tick;
-
-		if (seen[i] + age < phase)
-			phase = seen[i] + age;
+	tick = (seen[SAMPLES - 1] - seen[0]) / ticks;
+	phase = seen[0];
+	phase = least_late(seen, SAMPLES);
+	for (long length = 100; length <= 500; length *= 5) {
+		wl_sleep(length * tick);
+		observe(seen, SAMPLES, by_bill);
+		hit = least_late(seen, SAMPLES);
+		tick = (hit - phase) / ticks_to(hit);
 	}
+	phase = hit;
+	tick = 1000000000 / ((1000000000 + tick / 2) / tick);
 }
 
 /* CPU time shown for @pid, in ns, by the system's own books. */
