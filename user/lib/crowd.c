@@ -144,6 +144,9 @@ void crowd_run(const struct crowd *c, const char *head)
 			wl_sleep(PERIOD_NS);
 	elapsed = wl_now() - start;
 	append(line, sizeof(line), 0, c, s, elapsed, &l);
+	/* All at once: while one waits for the first to end, the others would go on. */
+	for (long i = 0; i < c->procs; i++)
+		kill(pid[i], SIGKILL);
 	for (long i = 0; i < c->procs; i++)
 		used += wl_end(pid[i]);
 	if (hog)

@@ -311,12 +311,24 @@ static const struct {
 
 /* ---- measuring ---- */
 
+static pid_t burden; /* the load's process group, 0 if there is none */
+
+static void on_interrupt(int sig)
+{
+	if (burden)
+		kill(-burden, SIGKILL);
+	_exit(128 + sig);
+}
+
 /* A load is a process group of its own, so that all of it can be ended. */
 static pid_t start_load(void (*run)(void))
 {
 	pid_t pid = wl_fork();
 
 	if (pid == 0) {
+		burden = 0;
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
 		setpgid(0, 0);
 		run();
 		_exit(0);
@@ -333,14 +345,16 @@ static void end_load(pid_t pid)
 
 static void measure(const struct task *task, size_t load, struct tally *t)
 {
-	pid_t burden = loads[load].run ? start_load(loads[load].run) : 0, pid;
+	pid_t pid;
 
+	burden = loads[load].run ? start_load(loads[load].run) : 0;
 	wl_sleep(SETTLE_NS);
 	memset(t, 0, sizeof(*t));
 	pid = wl_fork();
 	if (pid == 0) {
 		struct timekeeper *k = start_timekeeper();
 
+		burden = 0;
 		t->realtime = k->realtime;
 		task->run(k, t, wl_now() + (int64_t)(run_s * 1e9));
 		_exit(0);
@@ -349,6 +363,7 @@ static void measure(const struct task *task, size_t load, struct tally *t)
 		wl_die("waitpid");
 	if (burden)
 		end_load(burden);
+	burden = 0;
 }
 
 static void report(const struct task *task, size_t load, const struct tally *t)
@@ -438,6 +453,8 @@ int main(int argc, char **argv)
 	check_list("--tasks", only_tasks, true);
 	check_list("--loads", only_loads, false);
 	burners = burners ? burners : wl_cpus(NULL);
+	signal(SIGINT, on_interrupt);
+	signal(SIGTERM, on_interrupt);
 	t = wl_shared(sizeof(*t));
 	for (size_t i = 0; i < COUNT(tasks); i++) {
 		if (!listed(only_tasks, tasks[i].name))
