@@ -1083,14 +1083,15 @@ void engine_run(void)
 {
 	u64 end = sim_start_time + scn.duration, mark;
 	u32 window = 0, last_all = 0;
-	bool open = false;
+	bool open = false, over = false;
 
 	prepare();
 	report_open();
 	mark = next_mark(window, open);
-	while (sim_now <= end) {
+	while (!over) {
 		u64 t = ev_next_time();
 
+		/* Windows and the run end before what happens at that instant. */
 		if (mark <= t && mark <= end) {
 			report_time(mark);
 			sim_now = mark;
@@ -1098,7 +1099,7 @@ void engine_run(void)
 			mark = next_mark(window, open);
 			continue;
 		}
-		if (t > end)
+		if (t >= end)
 			break;
 		report_time(t);
 		sim_now = t;
@@ -1106,11 +1107,10 @@ void engine_run(void)
 		touched_done();
 		sim_events++;
 		/* Only an exit changes the answer. */
-		if (sim_nr_all < last_all && finished())
-			break;
+		over = sim_nr_all < last_all && finished();
 		last_all = sim_nr_all;
 	}
-	if (sim_now < end && ev_next_time() > end) {
+	if (!over) {
 		report_time(end);
 		sim_now = end;
 	}
