@@ -55,9 +55,20 @@ $(B)/host/schedsim-san: $(SIM_SRC) $(SIM_HDR) tests/host/host.mk
 	@mkdir -p $(@D)
 	$(Q)$(HOSTCC) $(SIM_CFLAGS) -O1 $(filter -fsanitize% -fno-sanitize%,$(HOST_CFLAGS)) -o $@ $(SIM_SRC) -lm
 
-.PHONY: sim
+# Instructions per operation; sim_cost.py counts them with callgrind.
+SIM_COST_SRC := tests/host/schedcost/schedcost.c tests/host/schedsim/machine.c $(filter kernel/%,$(SIM_SRC))
+
+$(B)/host/schedcost: $(SIM_COST_SRC) $(SIM_HDR) tests/host/host.mk
+	$(say) HOSTCC $@
+	@mkdir -p $(@D)
+	$(Q)$(HOSTCC) $(SIM_CFLAGS) -o $@ $(SIM_COST_SRC)
+
+.PHONY: sim sim-cost
 sim: $(B)/host/schedsim
 
+sim-cost: $(B)/host/schedsim $(B)/host/schedcost
+	$(Q)B=$(B) $(PYTHON) tests/host/sim_cost.py
+
 .PHONY: host-test
-host-test: $(HOST_TESTS) $(B)/host/schedsim $(B)/host/schedsim-san
-	$(Q)bad=0; for t in $(HOST_TESTS) $(HOST_COMMANDS); do echo "# $$t"; timeout 300 $$t || { echo "not ok - $$t failed (status $$?)"; bad=1; }; done; exit $$bad
+host-test: $(HOST_TESTS) $(B)/host/schedsim $(B)/host/schedsim-san $(B)/host/schedcost
+	$(Q)bad=0; for t in $(HOST_TESTS) $(HOST_COMMANDS); do echo "# $$t"; B=$(B) timeout 300 $$t || { echo "not ok - $$t failed (status $$?)"; bad=1; }; done; exit $$bad

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 
+import sim_cost
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("B", os.path.join(ROOT, "build"))
 FAST = os.path.join(BUILD, "host", "schedsim")
@@ -334,6 +336,16 @@ def a_million_events_a_second():
     print(f"# {rate} events/s")
     # The promise is a million on a machine of its own; a loaded one gets half of it.
     expect(rate > 500000, f"{rate} events per second")
+
+
+@test
+def constant_cost_of_scheduling():
+    if not sim_cost.available():
+        raise Skipped("valgrind is not installed")
+    for policy in each(("o1", "goodness")):  # the others: make sim-cost
+        for op, (few, many) in sim_cost.compare(policy).items():
+            complaint = sim_cost.wrong(policy, op, few, many)
+            expect(not complaint, complaint)
 
 
 # ------------------------------------- the policies, as the threads say
