@@ -11,8 +11,8 @@
  * (it is about to sleep). The order is that of the 2.4 and 2.6 kernels, but for one thing: a reader here returns what
  * there is and never blocks with data in hand in order to merge it with what a waiting writer would bring.
  *
- * No wake-up is lost among several waiters, because whoever is woken owes it to the others: a reader that was woken and
- * leaves (with its data, or for a signal) while bytes remain wakes the next reader, a writer likewise while room remains.
+ * No wake-up is lost among several waiters, because whoever is woken owes it to the others: a reader that leaves bytes behind
+ * wakes the next reader, woken or not; a writer that was woken and leaves while room remains wakes the next writer.
  * Writers differ in the room they need (up to PIPE_BUF bytes must go in one piece): a woken writer that cannot use the
  * room passes the wake-up on before it queues again, but once per change of the room (pipe.room_seq) only, or two big
  * writers would wake each other for ever over one free byte.
@@ -29,7 +29,7 @@
 struct pipe {
 	struct mutex lock;
 	u32 head,
-		tail; /* (lock) bytes written and read since the ring was last empty; head - tail are in it */
+		tail; /* (lock, but pipe_empty()) bytes written and read since the ring was last empty */
 	u32 size;		     /* (lock) capacity, a power of two of whole pages */
 	u32 room_seq;		     /* (lock) counts whatever gives writers room */
 	bool has_reader, has_writer; /* (lock) */
@@ -65,29 +65,41 @@ static inline u32 piece(u32 pos, u32 n)
 /* ---- reading ---- */
 
 /*
- * Wait with the lock held until there is data. Return: 1 if there is, 0 at the end of file, -EAGAIN, -ERESTARTSYS.
- * @woken: set if a wake-up meant for a reader was received.
+ * A look without the lock, by somebody who looks again under it or is in the readers' queue. In this order of the loads a
+ * pipe that seems empty was so after the first of them, whatever others do between the two; what a writer brings later, it
+ * wakes a queued reader for.
  */
-static int wait_data(struct pipe *p, const struct file *f, bool *woken)
+static inline bool pipe_empty(const struct pipe *p)
 {
-	while (p->head == p->tail) {
-		struct waiter w;
+	u32 head = READ_ONCE(p->head);
 
-		if (!p->has_writer)
-			return 0;
-		if (f->flags & O_NONBLOCK)
-			return -EAGAIN;
-		if (current_task()->signal_pending)
-			return -ERESTARTSYS;
-		/* Queued before the lock goes: a writer changes the ring under it and looks at the queue afterwards. */
+	return head == READ_ONCE(p->tail);
+}
+
+/* Wait, without the lock, until there seems to be data. Return: 1 then, 0 at the end of file, -EAGAIN, -ERESTARTSYS. */
+static int wait_data(struct pipe *p, const struct file *f)
+{
+	for (;;) {
+		struct waiter w;
+		bool has_writer;
+
+		if (f->flags & O_NONBLOCK) {
+			has_writer = READ_ONCE(p->has_writer);
+			return !pipe_empty(p) ? 1 : has_writer ? -EAGAIN : 0;
+		}
 		waitq_prepare(&p->readers, &w, TASK_INTERRUPTIBLE, true);
-		mutex_unlock(&p->lock);
-		schedule();
-		if (waitq_finish(&p->readers, &w))
-			*woken = true;
-		mutex_lock(&p->lock);
+		/* Before the look at the bytes, which the last writer may have left. */
+		has_writer = READ_ONCE(p->has_writer);
+		if (likely(has_writer && pipe_empty(p)))
+			schedule();
+		waitq_finish(&p->readers, &w);
+		if (likely(!pipe_empty(p)))
+			return 1;
+		if (!has_writer)
+			return 0;
+		if (READ_ONCE(p->has_writer) && current_task()->signal_pending)
+			return -ERESTARTSYS;
 	}
-	return 1;
 }
 
 /* Take up to @n bytes that lie in several pages. Return: bytes taken; -EFAULT if none. What a failed copy did not take stays. */
@@ -106,55 +118,54 @@ static __attribute__((noinline)) s64 take_pieces(struct pipe *p, u8 *buf, u32 n)
 	return done;
 }
 
-/* End a read that took nothing. @woken: it had received a wake-up. */
-static s64 read_nothing(struct pipe *p, s64 ret, bool woken)
+/* End a read that found data and took nothing of it. */
+static s64 read_nothing(struct pipe *p, s64 ret)
 {
-	bool pass = woken && p->head != p->tail;
-
 	mutex_unlock(&p->lock);
-	if (pass)
-		waitq_wake(&p->readers, 1, 0);
+	waitq_wake(&p->readers, 1, 0);
 	return ret;
 }
 
 static s64 pipe_read(struct file *f, void *buf, size_t n, u64 *pos)
 {
 	struct pipe *p = f->object;
-	bool woken = false;
 	u32 tail, used, len, offset;
 	s64 ret;
 
 	(void)pos;
 	if (!n)
 		return 0;
-	mutex_lock(&p->lock);
-	if (p->head == p->tail) {
-		ret = wait_data(p, f, &woken);
+again:
+	if (pipe_empty(p)) {
+		ret = wait_data(p, f);
 		if (unlikely(ret <= 0))
-			return read_nothing(p, ret, woken);
+			return ret;
 	}
+	mutex_lock(&p->lock);
 	tail = p->tail;
 	used = p->head - tail;
+	if (unlikely(!used)) {
+		mutex_unlock(&p->lock);
+		goto again;
+	}
 	len = n < used ? (u32)n : used;
 	offset = tail & (PAGE_SIZE - 1);
 	if (likely(offset + len <= PAGE_SIZE)) {
 		if (unlikely(copy_out(buf, *pipe_slot(p, tail) + offset, len)))
-			return read_nothing(p, -EFAULT, woken);
+			return read_nothing(p, -EFAULT);
 		p->tail = tail + len;
 	} else {
 		ret = take_pieces(p, buf, len);
 		if (ret < 0)
-			return read_nothing(p, ret, woken);
+			return read_nothing(p, ret);
 		len = (u32)ret;
 	}
 	p->room_seq++;
-	if (len == used) {
+	if (len == used)
 		p->head = p->tail = 0;
-		woken = false; /* nothing is left that another reader could be woken for */
-	}
 	mutex_unlock(&p->lock);
 	waitq_wake_one(&p->writers);
-	if (unlikely(woken))
+	if (len != used)
 		waitq_wake_one(&p->readers);
 	return len;
 }
@@ -476,7 +487,7 @@ static int copy_ring(struct pipe *p, u8 **pages)
 /* Move the contents to a ring of @size bytes, with the lock held. */
 static int resize(struct pipe *p, u32 size)
 {
-	u32 old_size = p->size;
+	u32 old_size = p->size, used;
 	u8 **old = p->pages, **pages;
 	u8 *copy[PIPE_PAGES] = {NULL};
 	bool small = size <= PIPE_PAGES * PAGE_SIZE;
@@ -500,8 +511,10 @@ static int resize(struct pipe *p, u32 size)
 		pages = p->own_pages;
 	}
 	p->pages = pages;
-	p->head -= p->tail;
-	p->tail = 0;
+	/* In this order the ring never looks empty to pipe_empty() while it is not. */
+	used = pipe_used(p);
+	WRITE_ONCE(p->tail, 0);
+	WRITE_ONCE(p->head, used);
 	p->size = size;
 	p->room_seq++;
 	return 0;

@@ -35,8 +35,6 @@ void waitq_init(struct waitq *q)
 static void take_off(struct waiter *w)
 {
 	list_del(&w->link);
-	w->woken = true;
-	w->link.prev = &w->link;
 	__atomic_store_n(&w->link.next, &w->link, __ATOMIC_RELEASE);
 }
 
@@ -47,9 +45,9 @@ static __attribute__((noinline)) unsigned wake_many(struct waitq *q, unsigned nr
 	struct waiter *w, *tmp;
 
 	list_for_each_safe (w, tmp, &q->waiters, link) {
-		bool exclusive = w->exclusive;
+		bool exclusive = w->kind == WAITER_EXCLUSIVE;
 
-		if (w->notify) {
+		if (w->kind == WAITER_NOTIFY) {
 			w->notify(w);
 			continue;
 		}
@@ -74,8 +72,8 @@ void waitq_wake_one_slow(struct waitq *q)
 	irq_disable();
 	spin_lock_raw(&q->lock);
 	w = list_first(&q->waiters, struct waiter, link);
-	if (likely(&w->link != &q->waiters && w->exclusive &&
-		   task_wake_irqoff(w->task, TASK_NORMAL, 0)))
+	if (likely(&w->link != &q->waiters && w->kind == WAITER_EXCLUSIVE &&
+		   task_wake_plain(w->task, TASK_NORMAL)))
 		take_off(w);
 	else
 		wake_many(q, 1, 0);
@@ -99,19 +97,19 @@ bool waitq_leave(struct waitq *q, struct waiter *w)
 {
 	u64 flags = spin_lock_irqsave(&q->lock);
 
-	if (!w->woken)
+	bool woken = w->link.next == &w->link;
+
+	if (!woken)
 		list_del(&w->link);
 	spin_unlock_irqrestore(&q->lock, flags);
-	return w->woken;
+	return woken;
 }
 
 void waitq_add_notify(struct waitq *q, struct waiter *w)
 {
 	u64 flags = spin_lock_irqsave(&q->lock);
 
-	w->exclusive =
-		false; /* also what keeps the fast path of a wake-up away from notify waiters */
-	w->woken = false;
+	w->kind = WAITER_NOTIFY;
 	list_add(&w->link, &q->waiters);
 	/* The unlock below is no full barrier; the caller reads its condition next. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -22,15 +22,19 @@ struct waitq {
 	struct list waiters;
 };
 
+enum waiter_kind {
+	WAITER_SHARED,
+	WAITER_EXCLUSIVE, /* woken one at a time; queued at the tail */
+	WAITER_NOTIFY,	  /* notify() is called under the queue's lock instead (poll) */
+};
+
 struct waiter {
 	struct list
-		link; /* on waitq.waiters, under its lock; empty once woken (exclusive) or finished */
+		link; /* on waitq.waiters, under its lock. Once taken off by a waker .next points to itself: the waiter
+			     owns the wake-up and must use it or pass it on */
 	struct task *task;
-	void (*notify)(
-		struct waiter *
-			w); /* if not NULL: called under the queue's lock instead of waking task (poll) */
-	bool exclusive; /* wake one at a time; queued at the tail */
-	bool woken; /* taken off by a waker: it owns the wake-up and must use it or pass it on */
+	void (*notify)(struct waiter *w);
+	u32 kind;
 };
 
 void waitq_init(struct waitq *q);
@@ -39,9 +43,7 @@ void waitq_init(struct waitq *q);
 static inline void waitq_prepare(struct waitq *q, struct waiter *w, u32 state, bool exclusive)
 {
 	w->task = current_task();
-	w->notify = NULL;
-	w->exclusive = exclusive;
-	w->woken = false;
+	w->kind = exclusive ? WAITER_EXCLUSIVE : WAITER_SHARED;
 	irq_disable(); /* a task context with interrupts on: no flags to save */
 	spin_lock_raw(&q->lock);
 	/* Exclusive waiters stand behind all others, so that a waker can stop after the first nr of them. */
@@ -99,7 +101,7 @@ static inline void waitq_wake_one(struct waitq *q)
 		waitq_wake_one_slow(q);
 }
 
-/** waitq_add_notify() - put a poll waiter (w->notify set) on @q without touching the task state. waitq_finish() style removal: waitq_remove(). */
+/** waitq_add_notify() - put a poll waiter (w->notify set, .kind is set here) on @q without touching the task state. waitq_finish() style removal: waitq_remove(). */
 void waitq_add_notify(struct waitq *q, struct waiter *w);
 void waitq_remove(struct waitq *q, struct waiter *w);
 

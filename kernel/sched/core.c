@@ -26,6 +26,16 @@ spinlock_t sched_tasks_lock;
 
 /* ---------------------------------------------------------------- time */
 
+struct runq *task_rq_lock_again(struct runq *rq, struct task *p)
+{
+	do {
+		spin_unlock_raw(rq->lock);
+		rq = machine_runq(p->cpu);
+		spin_lock_raw(rq->lock);
+	} while (p->cpu != rq->cpu);
+	return rq;
+}
+
 /** rq_clock_slow() - @rq's jiffies are out of date. Lock held. */
 void rq_clock_slow(struct runq *rq)
 {
@@ -319,14 +329,13 @@ static __attribute__((noinline)) struct runq *wake_place(struct runq *rq, struct
 }
 
 /* Make sleeping @p, whose queue is locked, runnable there, and unlock. */
-static inline __attribute__((always_inline)) void wake_here(struct runq *rq, struct task *p,
-							    u32 enq)
+static inline __attribute__((always_inline)) void
+wake_here(const struct sched_policy *pol, struct runq *rq, struct task *p, u32 enq)
 {
-	rq_clock_update(rq, machine_now());
-	p->wait_start = rq->clock;
+	p->wait_start = rq_clock_update(rq, machine_now());
 	p->state = TASK_RUNNING;
 	rq->waker = current_task();
-	runq_activate(rq, p, enq);
+	runq_activate_by(pol, rq, p, enq);
 	spin_unlock_raw(rq->lock);
 }
 
@@ -340,40 +349,51 @@ static __attribute__((noinline)) bool wake_elsewhere(struct runq *rq, struct tas
 		spin_unlock_raw(to->lock); /* somebody else woke it while no lock was held */
 		return false;
 	}
-	wake_here(to, p, enq);
+	wake_here(sched_policy, to, p, enq);
 	return true;
 }
 
-bool task_wake_irqoff(struct task *p, u32 states, unsigned flags)
+/* @p, whose queue is locked, does not sleep: it is awake, or running, preempted on its way to sleep, or changing its CPU. */
+static __attribute__((noinline)) bool wake_awake(struct runq *rq, struct task *p, u32 states)
 {
-	struct runq *rq = task_rq_lock(p);
-	u32 left = p->state, enq;
+	bool woken = p->state & states;
 
-	if (unlikely(!(left & states))) {
-		spin_unlock_raw(rq->lock);
-		return false;
-	}
-	if (unlikely(p->on_rq != ON_RQ_NONE)) {
-		/* Running, preempted on its way to sleep, or changing its CPU: it never slept. */
+	if (woken)
 		p->state = TASK_RUNNING;
-		spin_unlock_raw(rq->lock);
-		return true;
-	}
-	_Static_assert(WAKE_SYNC == ENQ_SYNC, "a wake-up's flags are the policy's");
-	enq = ENQ_WAKEUP | (flags & WAKE_SYNC) | left << ENQ_STATE_SHIFT;
-	if (in_interrupt())
-		enq |= ENQ_IRQ;
-	if (unlikely((enq & sched_policy->select_flags) | p->migrate_request))
+	spin_unlock_raw(rq->lock);
+	return woken;
+}
+
+/* Interrupts off. @enq: ENQ_* but for the state that is left. */
+static inline __attribute__((always_inline)) bool wake_irqoff(struct task *p, u32 states, u32 enq)
+{
+	const struct sched_policy *pol;
+	struct runq *rq = task_rq_lock(p);
+	u32 left = p->state;
+
+	if (unlikely(!(left & states) || p->on_rq != ON_RQ_NONE))
+		return wake_awake(rq, p, states);
+	pol = sched_policy;
+	enq |= left << ENQ_STATE_SHIFT;
+	if (unlikely((enq & pol->select_flags) | p->migrate_request))
 		return wake_elsewhere(rq, p, states, enq);
-	wake_here(rq, p, enq);
+	wake_here(pol, rq, p, enq);
 	return true;
+}
+
+bool task_wake_plain(struct task *p, u32 states)
+{
+	return wake_irqoff(p, states, ENQ_WAKEUP);
 }
 
 bool task_wake(struct task *p, u32 states, unsigned flags)
 {
+	u32 enq = ENQ_WAKEUP | (flags & WAKE_SYNC) | (in_interrupt() ? ENQ_IRQ : 0);
 	u64 irq = irq_save();
-	bool woken = task_wake_irqoff(p, states, flags);
+	bool woken;
 
+	_Static_assert(WAKE_SYNC == ENQ_SYNC, "a wake-up's flags are the policy's");
+	woken = wake_irqoff(p, states, enq);
 	irq_restore(irq);
 	return woken;
 }

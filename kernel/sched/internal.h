@@ -28,14 +28,16 @@ extern spinlock_t sched_tasks_lock; /* LOCK_LEAF, interrupts off */
 
 void rq_clock_slow(struct runq *rq);
 
-/** rq_clock_update() - bring @rq's time up to date; one division per jump, none while ticks follow each other. Lock held. */
-static inline void rq_clock_update(struct runq *rq, u64 now)
+/** rq_clock_update() - bring @rq's time up to date; one division per jump, none while ticks follow each other. Lock held. Return: that time. */
+static inline u64 rq_clock_update(struct runq *rq, u64 now)
 {
 	/* Clocks of different CPUs may differ by a few cycles: a queue's time never goes back. */
-	if (likely(now > rq->clock))
-		rq->clock = now;
+	if (unlikely(now < rq->clock))
+		return rq->clock;
+	rq->clock = now;
 	if (unlikely(now >= rq->jiffies_end))
 		rq_clock_slow(rq);
+	return now;
 }
 
 static inline void task_set_cpu(struct task *p, unsigned cpu)
@@ -43,18 +45,16 @@ static inline void task_set_cpu(struct task *p, unsigned cpu)
 	__atomic_store_n(&p->cpu, cpu, __ATOMIC_RELEASE);
 }
 
+/** task_rq_lock_again() - @p went from locked @rq to another queue: follow it. Return: its queue, locked. */
+struct runq *task_rq_lock_again(struct runq *rq, struct task *p);
+
 /** task_rq_lock() - lock the queue that @p belongs to. Interrupts off. */
 static inline struct runq *task_rq_lock(struct task *p)
 {
-	for (;;) {
-		u32 cpu = __atomic_load_n(&p->cpu, __ATOMIC_ACQUIRE);
-		struct runq *rq = machine_runq(cpu);
+	struct runq *rq = machine_runq(p->cpu);
 
-		spin_lock_raw(rq->lock);
-		if (likely(p->cpu == cpu))
-			return rq;
-		spin_unlock_raw(rq->lock);
-	}
+	spin_lock_raw(rq->lock);
+	return likely(p->cpu == rq->cpu) ? rq : task_rq_lock_again(rq, p);
 }
 
 /** double_rq_lock() - lock two queues, lower address first; both may be one. Interrupts off, neither held. */
@@ -102,10 +102,9 @@ static inline void runq_resched(struct runq *rq)
 }
 
 /** runq_activate() - enqueue @p, count it and preempt the current task if the policy says so. Lock held, clock up to date. */
-static inline void runq_activate(struct runq *rq, struct task *p, u32 flags)
+static inline void runq_activate_by(const struct sched_policy *pol, struct runq *rq, struct task *p,
+				    u32 flags)
 {
-	const struct sched_policy *pol = sched_policy;
-
 	pol->enqueue(rq, p, flags);
 	p->on_rq = ON_RQ_QUEUED;
 	runq_inc(rq);
@@ -115,6 +114,11 @@ static inline void runq_activate(struct runq *rq, struct task *p, u32 flags)
 	 */
 	if (rq->curr == rq->idle || (rq->curr != p && pol->preempts(rq, p, flags)))
 		runq_resched(rq);
+}
+
+static inline void runq_activate(struct runq *rq, struct task *p, u32 flags)
+{
+	runq_activate_by(sched_policy, rq, p, flags);
 }
 
 /** runq_deactivate() - the reverse. Lock held. */

@@ -132,8 +132,8 @@ void sched_finish_switch(struct task *prev);
  */
 bool task_wake(struct task *t, u32 states, unsigned flags);
 
-/** task_wake_irqoff() - task_wake() where interrupts are known to be off. */
-bool task_wake_irqoff(struct task *t, u32 states, unsigned flags);
+/** task_wake_plain() - the same without flags, by a task with interrupts off, not an interrupt handler. */
+bool task_wake_plain(struct task *t, u32 states);
 
 /** set_current_state() - with the full barrier that check-then-sleep needs: the state is visible before the condition is read. */
 #define set_current_state(s) __atomic_store_n(&current_task()->state, (s), __ATOMIC_SEQ_CST)
