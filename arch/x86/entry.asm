@@ -88,11 +88,10 @@ syscall_entry:
 	push rdi
 	push rsi
 	push rdx
-	sub rsp, 16			; rcx, rax
-	push r8
-	push r9
-	push r10
-	sub rsp, 7 * 8 + 8
+	sub rsp, REGS_RDX + 8
+	mov [rsp + 8 + REGS_R8], r8
+	mov [rsp + 8 + REGS_R9], r9
+	mov [rsp + 8 + REGS_R10], r10
 	sti
 	cmp rax, [sys_call_count]
 	jae .unknown

@@ -192,8 +192,17 @@ static bool leave(struct futex_waiter *w)
 	return false;
 }
 
-static __attribute__((noinline)) s64 futex_wait(u32 *uaddr, bool shared, u32 val, u64 deadline,
-						u32 bitset)
+/* Sleep, with the state set. Return: true if @deadline was reached. */
+static inline bool sleep_with_limit(u64 deadline)
+{
+	if (deadline != ~0ull)
+		return sleep_until(deadline, TASK_INTERRUPTIBLE);
+	schedule();
+	return false;
+}
+
+static inline __attribute__((always_inline)) s64 futex_wait(u32 *uaddr, bool shared, u32 val,
+							    u64 deadline, u32 bitset)
 {
 	struct futex_waiter w;
 	struct futex_bucket *b;
@@ -227,7 +236,7 @@ static __attribute__((noinline)) s64 futex_wait(u32 *uaddr, bool shared, u32 val
 		w.bucket = b;
 		set_current_state(TASK_INTERRUPTIBLE);
 		spin_unlock(&b->lock);
-		late = sleep_until(deadline, TASK_INTERRUPTIBLE);
+		late = sleep_with_limit(deadline);
 		if (likely(!__atomic_load_n(&w.bucket, __ATOMIC_ACQUIRE)) || !leave(&w))
 			return 0;
 		if (late)
@@ -247,7 +256,9 @@ static __attribute__((noinline)) s64 futex_wait(u32 *uaddr, bool shared, u32 val
 static void wake_one(struct futex_waiter *w)
 {
 	list_del(&w->link);
-	task_wake(w->task, TASK_INTERRUPTIBLE, 0);
+	irq_disable(); /* a task context with interrupts on: no flags to save */
+	task_wake_plain(w->task, TASK_INTERRUPTIBLE);
+	irq_enable();
 	__atomic_store_n(&w->bucket, NULL, __ATOMIC_RELEASE);
 }
 
@@ -270,7 +281,7 @@ static inline s64 wake_key(const struct futex_key *key, u32 n, u32 bitset)
 	return woken;
 }
 
-static __attribute__((noinline)) s64 futex_wake(u32 *uaddr, bool shared, u32 n, u32 bitset)
+static inline s64 futex_wake(u32 *uaddr, bool shared, u32 n, u32 bitset)
 {
 	struct futex_key key;
 	int err = bitset ? get_key(uaddr, shared, &key) : -EINVAL;
@@ -396,12 +407,22 @@ static __attribute__((noinline)) s64 call_any(u32 *uaddr, int op, u32 val, u64 t
 	}
 }
 
+/* What locks and condition variables do when they have to. */
+static __attribute__((noinline)) s64 wait_private(u32 *uaddr, u32 val)
+{
+	return futex_wait(uaddr, false, val, ~0ull, ANY_BIT);
+}
+
+static __attribute__((noinline)) s64 wake_private(u32 *uaddr, u32 n)
+{
+	return futex_wake(uaddr, false, n, ANY_BIT);
+}
+
 s64 futex_call(u32 *uaddr, int op, u32 val, u64 timeout_or_val2, u32 *uaddr2, u32 val3)
 {
-	/* What locks and condition variables do when they have to. */
 	if (op == (FUTEX_WAKE | FUTEX_PRIVATE))
-		return futex_wake(uaddr, false, val, ANY_BIT);
+		return wake_private(uaddr, val);
 	if (op == (FUTEX_WAIT | FUTEX_PRIVATE) && !timeout_or_val2)
-		return futex_wait(uaddr, false, val, ~0ull, ANY_BIT);
+		return wait_private(uaddr, val);
 	return call_any(uaddr, op, val, timeout_or_val2, uaddr2, val3);
 }

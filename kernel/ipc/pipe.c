@@ -76,30 +76,35 @@ static inline bool pipe_empty(const struct pipe *p)
 	return head == READ_ONCE(p->tail);
 }
 
-/* Wait, without the lock, until there seems to be data. Return: 1 then, 0 at the end of file, -EAGAIN, -ERESTARTSYS. */
-static int wait_data(struct pipe *p, const struct file *f)
-{
-	for (;;) {
-		struct waiter w;
-		bool has_writer;
+#define READ_AGAIN (-4095)
 
-		if (f->flags & O_NONBLOCK) {
-			has_writer = READ_ONCE(p->has_writer);
-			return !pipe_empty(p) ? 1 : has_writer ? -EAGAIN : 0;
-		}
-		waitq_prepare(&p->readers, &w, TASK_INTERRUPTIBLE, true);
-		/* Before the look at the bytes, which the last writer may have left. */
-		has_writer = READ_ONCE(p->has_writer);
-		if (likely(has_writer && pipe_empty(p)))
-			schedule();
-		waitq_finish(&p->readers, &w);
-		if (likely(!pipe_empty(p)))
-			return 1;
-		if (!has_writer)
-			return 0;
-		if (READ_ONCE(p->has_writer) && current_task()->signal_pending)
-			return -ERESTARTSYS;
-	}
+/* A look found nothing, and waiting is no use or was none. Return: READ_AGAIN, 0 at the end of file, -EAGAIN, -ERESTARTSYS. */
+static __attribute__((noinline)) s64 no_data(struct pipe *p, const struct file *f)
+{
+	/* Before the look at the bytes, which the last writer may have left. */
+	bool has_writer = READ_ONCE(p->has_writer);
+
+	if (!pipe_empty(p))
+		return READ_AGAIN;
+	if (!has_writer)
+		return 0;
+	if (f->flags & O_NONBLOCK)
+		return -EAGAIN;
+	return current_task()->signal_pending ? -ERESTARTSYS : READ_AGAIN;
+}
+
+/* Wait, without the lock, for data or the end of file. Return: whether there seems to be data. */
+static inline bool wait_data(struct pipe *p, const struct file *f)
+{
+	struct waiter w;
+
+	if (unlikely(f->flags & O_NONBLOCK))
+		return false;
+	waitq_prepare(&p->readers, &w, TASK_INTERRUPTIBLE, true);
+	if (likely(READ_ONCE(p->has_writer) && pipe_empty(p)))
+		schedule();
+	waitq_finish(&p->readers, &w);
+	return !pipe_empty(p);
 }
 
 /* Take up to @n bytes that lie in several pages. Return: bytes taken; -EFAULT if none. What a failed copy did not take stays. */
@@ -126,48 +131,66 @@ static s64 read_nothing(struct pipe *p, s64 ret)
 	return ret;
 }
 
-static s64 pipe_read(struct file *f, void *buf, size_t n, u64 *pos)
+/* The whole of a read but for the loop around it, which few need and all would pay for. */
+static inline __attribute__((always_inline)) s64 read_once(struct file *f, void *buf, size_t n)
 {
 	struct pipe *p = f->object;
-	u32 tail, used, len, offset;
-	s64 ret;
+	u32 tail, len, offset;
+	bool left;
 
-	(void)pos;
-	if (!n)
-		return 0;
-again:
-	if (pipe_empty(p)) {
-		ret = wait_data(p, f);
-		if (unlikely(ret <= 0))
-			return ret;
-	}
+	if (pipe_empty(p) && unlikely(!wait_data(p, f)))
+		return no_data(p, f);
 	mutex_lock(&p->lock);
 	tail = p->tail;
-	used = p->head - tail;
-	if (unlikely(!used)) {
-		mutex_unlock(&p->lock);
-		goto again;
+	len = p->head - tail;
+	if (unlikely(!len)) {
+		mutex_unlock(&p->lock); /* another reader was faster */
+		return READ_AGAIN;
 	}
-	len = n < used ? (u32)n : used;
+	if (n < len)
+		len = (u32)n;
 	offset = tail & (PAGE_SIZE - 1);
 	if (likely(offset + len <= PAGE_SIZE)) {
 		if (unlikely(copy_out(buf, *pipe_slot(p, tail) + offset, len)))
 			return read_nothing(p, -EFAULT);
-		p->tail = tail + len;
+		p->tail += len;
 	} else {
-		ret = take_pieces(p, buf, len);
+		s64 ret = take_pieces(p, buf, len);
+
 		if (ret < 0)
 			return read_nothing(p, ret);
 		len = (u32)ret;
 	}
 	p->room_seq++;
-	if (len == used)
+	left = p->head != p->tail;
+	if (!left)
 		p->head = p->tail = 0;
 	mutex_unlock(&p->lock);
 	waitq_wake_one(&p->writers);
-	if (len != used)
+	if (left)
 		waitq_wake_one(&p->readers);
 	return len;
+}
+
+static __attribute__((noinline)) s64 read_again(struct file *f, void *buf, size_t n)
+{
+	s64 ret;
+
+	do
+		ret = read_once(f, buf, n);
+	while (ret == READ_AGAIN);
+	return ret;
+}
+
+static s64 pipe_read(struct file *f, void *buf, size_t n, u64 *pos)
+{
+	s64 ret;
+
+	(void)pos;
+	if (!n)
+		return 0;
+	ret = read_once(f, buf, n);
+	return unlikely(ret == READ_AGAIN) ? read_again(f, buf, n) : ret;
 }
 
 /* ---- writing ---- */
@@ -314,7 +337,7 @@ static s64 pipe_write(struct file *f, const void *buf, size_t n, u64 *pos)
 		return write_slow(p, f, buf, n);
 	err = copy_in(page + offset, buf, n);
 	if (likely(!err))
-		p->head = head + (u32)n;
+		p->head += (u32)n;
 	mutex_unlock(&p->lock);
 	if (unlikely(err))
 		return err;

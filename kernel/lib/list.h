@@ -52,8 +52,10 @@ static inline void list_add_tail(struct list *n, struct list *head)
 /** list_del() - unlink @n; its own pointers stay as they were. */
 static inline void list_del(struct list *n)
 {
-	n->next->prev = n->prev;
-	n->prev->next = n->next;
+	struct list *next = n->next, *prev = n->prev;
+
+	next->prev = prev;
+	prev->next = next;
 }
 
 /** list_del_init() - unlink @n and leave it an empty list, so that list_empty(n) says "not linked". */

@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) void pick_and_switch(struct runq *r
 								  struct task *prev, unsigned how)
 {
 	const struct sched_policy *pol = sched_policy;
-	u64 now = rq->clock, wait;
+	u64 now = rq->clock, ran, wait;
 	struct task *next;
 
 	how = put_current(rq, prev, how);
@@ -177,7 +177,8 @@ static inline __attribute__((always_inline)) void pick_and_switch(struct runq *r
 		return;
 	}
 
-	prev->exec_total += now - prev->exec_start;
+	ran = now - prev->exec_start;
+	prev->exec_total += ran;
 	prev->wait_start = now;
 	if (how == PUT_SLEEP)
 		prev->nr_voluntary++;

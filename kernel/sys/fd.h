@@ -13,7 +13,7 @@
 #define FD_SMALL 32   /* that fit without a second allocation */
 
 struct files {
-	u32 refs;	   /* atomic: processes */
+	u32 refs;	   /* atomic: threads that use it, and readers of /proc */
 	spinlock_t lock;   /* LOCK_FILES: everything below, unless the only user reads it */
 	unsigned size;	   /* of fds */
 	struct file **fds; /* small, or allocated */
@@ -38,10 +38,9 @@ struct file *fd_file(struct files *files, u64 fd);
  */
 static inline struct fd_ref fd_get(u64 fd)
 {
-	struct process *p = current_process();
-	struct files *files = p->files;
+	struct files *files = current_process()->files;
 
-	if (likely(READ_ONCE(files->refs) == 1 && READ_ONCE(p->nr_threads) == 1))
+	if (likely(READ_ONCE(files->refs) == 1))
 		return (struct fd_ref){(u32)fd < files->size ? files->fds[(u32)fd] : NULL, false};
 	return (struct fd_ref){fd_file(files, fd), true};
 }
@@ -49,11 +48,9 @@ static inline struct fd_ref fd_get(u64 fd)
 /** fd_own() - the file of descriptor @fd if only this thread can close it, as fd_get() without a count. Return: NULL if it is not so simple. */
 static inline struct file *fd_own(u64 fd)
 {
-	struct process *p = current_process();
-	struct files *files = p->files;
+	struct files *files = current_process()->files;
 
-	if (unlikely(READ_ONCE(files->refs) != 1 || READ_ONCE(p->nr_threads) != 1 ||
-		     (u32)fd >= files->size))
+	if (unlikely(READ_ONCE(files->refs) != 1 || (u32)fd >= files->size))
 		return NULL;
 	return files->fds[(u32)fd];
 }

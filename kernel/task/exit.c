@@ -186,6 +186,8 @@ void thread_exit(s32 status)
 	flags = spin_lock_irqsave(&p->sig_lock);
 	list_del_init(&t->link);
 	last = !--p->nr_threads;
+	if (!last)
+		files_put(p->files); /* its own reference; the process has another */
 	p->dead_runtime += sched_task_runtime(&t->task);
 	p->dead_nvcsw += t->task.nr_voluntary;
 	p->dead_nivcsw += t->task.nr_involuntary;

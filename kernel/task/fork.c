@@ -95,6 +95,8 @@ static int publish(struct thread *t, struct process *p, struct process *parent, 
 	} else {
 		list_add_tail(&t->link, &p->threads);
 		p->nr_threads++;
+		if (!new_process)
+			files_fork(p->files, true);
 	}
 	spin_unlock_irqrestore(&p->sig_lock, irq);
 out:

@@ -149,7 +149,7 @@ static void o1_task_init(struct runq *rq, struct task *p)
 }
 
 /* Credit @slept > 0 ticks. A waker that is about to sleep itself (sync) bypasses it, as it bypasses preemption. */
-static __attribute__((noinline)) void credit_sleep(struct task *p, s64 slept)
+static void credit_sleep(struct task *p, s64 slept)
 {
 	struct o1_task *t = o1(p);
 	u32 sum;
@@ -162,7 +162,7 @@ static __attribute__((noinline)) void credit_sleep(struct task *p, s64 slept)
 }
 
 /* The child takes its parent's priority and the place just before it: it runs first, at that priority, until its own is computed. */
-static __attribute__((noinline)) bool enqueue_forked(struct task *parent, struct task *child)
+static bool enqueue_forked(struct task *parent, struct task *child)
 {
 	struct o1_task *c = o1(child), *p = o1(parent);
 
@@ -172,16 +172,25 @@ static __attribute__((noinline)) bool enqueue_forked(struct task *parent, struct
 	return family_enqueue_before(parent, child);
 }
 
+static __attribute__((noinline)) void enqueue_slow(struct o1_runq *q, struct task *p, u32 flags,
+						   struct task *parent, s64 slept)
+{
+	if ((flags & ENQ_FORK) && enqueue_forked(parent, p))
+		return;
+	if (slept > 0 && (flags & (ENQ_WAKEUP | ENQ_MIGRATED)) && !(flags & ENQ_SYNC))
+		credit_sleep(p, slept);
+	array_add(q->active, p);
+}
+
 static void o1_enqueue(struct runq *rq, struct task *p, u32 flags)
 {
 	struct o1_runq *q = rq->policy;
 	s64 slept = (s64)(rq->jiffies - o1(p)->stamp) - 1;
 
-	if (unlikely((flags & ENQ_FORK) && enqueue_forked(rq->waker, p)))
-		return;
-	if (unlikely(slept > 0 && (flags & (ENQ_WAKEUP | ENQ_MIGRATED)) && !(flags & ENQ_SYNC)))
-		credit_sleep(p, slept);
-	array_add(q->active, p);
+	if (unlikely(slept > 0 || (flags & ENQ_FORK)))
+		enqueue_slow(q, p, flags, rq->waker, slept);
+	else
+		array_add(q->active, p);
 }
 
 static void o1_dequeue(struct runq *rq, struct task *p, u32 flags)
@@ -205,8 +214,9 @@ static bool o1_preempts(struct runq *rq, struct task *p, u32 flags)
 
 	if (p->prio < curr->prio)
 		return !(flags & ENQ_SYNC);
-	return (flags & ENQ_PULLED) && p->prio == curr->prio &&
-	       o1(p)->time_slice > o1(curr)->time_slice;
+	if (likely(!(flags & ENQ_PULLED)))
+		return false;
+	return p->prio == curr->prio && o1(p)->time_slice > o1(curr)->time_slice;
 }
 
 /* ---------------------------------------------------------------- ticks */

@@ -22,9 +22,9 @@
 #define FAMILY static inline __attribute__((always_inline))
 
 struct prio_array {
-	u32 nr_active;
-	u64 bitmap[BITMAP_WORDS(MAX_PRIO)];
 	struct list queue[MAX_PRIO];
+	u64 bitmap[BITMAP_WORDS(MAX_PRIO)];
+	u32 nr_active;
 };
 
 struct o1_runq {
@@ -98,7 +98,8 @@ static inline void array_del(struct task *p)
 	struct prio_array *array = o1(p)->array;
 
 	list_del(&o1(p)->link);
-	if (list_empty(&array->queue[p->prio]))
+	/* It was alone: on both sides of it was the head. */
+	if (o1(p)->link.next == o1(p)->link.prev)
 		bit_clear(array->bitmap, (unsigned)p->prio);
 	array->nr_active--;
 }
@@ -138,7 +139,6 @@ static inline void family_task_init(struct task *p)
 FAMILY struct task *family_pick(struct o1_runq *q, bool count)
 {
 	struct prio_array *array = q->active;
-	unsigned prio;
 
 	if (unlikely(!array->nr_active)) {
 		q->active = q->expired;
@@ -148,13 +148,12 @@ FAMILY struct task *family_pick(struct o1_runq *q, bool count)
 		if (count)
 			q->sequence++;
 	}
+	/* bit_find_first(), and the second word is the usual one. */
 	if (unlikely(array->bitmap[0]))
-		prio = (unsigned)__builtin_ctzll(array->bitmap[0]);
-	else if (array->bitmap[1])
-		prio = 64 + (unsigned)__builtin_ctzll(array->bitmap[1]);
-	else
-		prio = 128 + (unsigned)__builtin_ctzll(array->bitmap[2]);
-	return task_of(array->queue[prio].next);
+		return task_of(array->queue[__builtin_ctzll(array->bitmap[0])].next);
+	if (likely(array->bitmap[1]))
+		return task_of(array->queue[64 + __builtin_ctzll(array->bitmap[1])].next);
+	return task_of(array->queue[128 + __builtin_ctzll(array->bitmap[2])].next);
 }
 
 static inline void family_idle_enter(struct runq *rq)
