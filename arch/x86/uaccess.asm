@@ -87,6 +87,8 @@ arch_fpu_save_user:
 	STAC
 	may_fault fault
 	o64 fxsave [rdi]
+	may_fault fault
+	mov dword [rdi + 464], 0	; software's own word, which FXSAVE leaves alone: no extended state follows
 	CLAC
 	xor eax, eax
 	ret

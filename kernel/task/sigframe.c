@@ -35,8 +35,7 @@ _Static_assert(sizeof(struct sigcontext) == 256, "sigcontext layout");
 _Static_assert(offsetof(struct ucontext, mask) == 296, "ucontext layout");
 _Static_assert(sizeof(struct siginfo_user) == 128, "siginfo layout");
 
-#define RED_ZONE     128
-#define FPU_SW_MAGIC 464 /* offset in the FXSAVE image of a word that is software's */
+#define RED_ZONE 128
 /* CF PF AF ZF SF TF DF OF AC ID: what a handler may choose. */
 #define RFLAGS_USER  0x240dd5ull
 #define RFLAGS_FIXED 0x202ull
@@ -65,15 +64,16 @@ int sigframe_push(struct thread *t, struct regs *regs, int sig, const struct sig
 		  const struct siginfo_lite *info, sigset_t mask)
 {
 	struct rt_sigframe f;
+	struct sigcontext *mc = &f.uc.mc;
 	u64 sp = regs->rsp - RED_ZONE, fp, at;
-	size_t size = offsetof(struct rt_sigframe, info);
 
 	if ((act->flags & SA_ONSTACK) && t->altstack_size && !on_altstack(t, regs->rsp))
 		sp = t->altstack_sp + t->altstack_size;
 	fp = ALIGN_DOWN(sp - sizeof(t->arch.fpu), 64ull);
 	/* After the "return address" the stack is as a call leaves it: 8 modulo 16. */
 	at = ALIGN_DOWN(fp - sizeof(f), 16ull) - 8;
-	if (!(act->flags & SA_RESTORER) || !user_range_ok((void *)at, sizeof(f)))
+	if (!(act->flags & SA_RESTORER) || !user_range_ok((void *)at, sizeof(f)) ||
+	    act->handler >= USER_END)
 		return -EFAULT;
 	f.restorer = act->restorer;
 	f.uc.flags = 0;
@@ -83,40 +83,27 @@ int sigframe_push(struct thread *t, struct regs *regs, int sig, const struct sig
 					    : SS_DISABLE;
 	f.uc.pad = 0;
 	f.uc.stack_size = t->altstack_size;
-	f.uc.mc = (struct sigcontext){
-		.r8 = regs->r8,
-		.r9 = regs->r9,
-		.r10 = regs->r10,
-		.r11 = regs->r11,
-		.r12 = regs->r12,
-		.r13 = regs->r13,
-		.r14 = regs->r14,
-		.r15 = regs->r15,
-		.rdi = regs->rdi,
-		.rsi = regs->rsi,
-		.rbp = regs->rbp,
-		.rbx = regs->rbx,
-		.rdx = regs->rdx,
-		.rax = regs->rax,
-		.rcx = regs->rcx,
-		.rsp = regs->rsp,
-		.rip = regs->rip,
-		.rflags = regs->rflags,
-		.cs = USER_CS,
-		.ss = USER_DS,
-		.cr2 = info->code > 0 && info->code != SI_KERNEL ? info->value : 0,
-		.fpstate = fp,
-		.oldmask = mask,
-	};
-	f.uc.mask = mask;
+	mc->r8 = regs->r8, mc->r9 = regs->r9, mc->r10 = regs->r10, mc->r11 = regs->r11;
+	mc->r12 = regs->r12, mc->r13 = regs->r13, mc->r14 = regs->r14, mc->r15 = regs->r15;
+	mc->rdi = regs->rdi, mc->rsi = regs->rsi, mc->rbp = regs->rbp, mc->rbx = regs->rbx;
+	mc->rdx = regs->rdx, mc->rax = regs->rax, mc->rcx = regs->rcx, mc->rsp = regs->rsp;
+	mc->rip = regs->rip, mc->rflags = regs->rflags;
+	mc->cs = USER_CS, mc->gs = 0, mc->fs = 0, mc->ss = USER_DS;
+	mc->err = mc->trapno = 0;
+	mc->oldmask = mask;
+	mc->cr2 = info->code > 0 && info->code != SI_KERNEL ? info->value : 0;
+	mc->fpstate = fp;
+	/* The reserved words are the stack's own, as on Linux. */
+	if (arch_fpu_save_user((void *)fp) ||
+	    copy_to_user((void *)at, &f, offsetof(struct rt_sigframe, uc.mc.reserved)) ||
+	    put_user_u64((u64 *)(at + offsetof(struct rt_sigframe, uc.mask)), mask))
+		return -EFAULT;
 	if (act->flags & SA_SIGINFO) {
 		siginfo_fill(&f.info, sig, info);
-		size = sizeof(f);
+		if (copy_to_user((void *)(at + offsetof(struct rt_sigframe, info)), &f.info,
+				 sizeof(f.info)))
+			return -EFAULT;
 	}
-	/* The zero says that no extended state follows; FXSAVE leaves the word alone. */
-	if (arch_fpu_save_user((void *)fp) || put_user_u32((u32 *)(fp + FPU_SW_MAGIC), 0) ||
-	    copy_to_user((void *)at, &f, size))
-		return -EFAULT;
 	regs->rdi = (u64)sig;
 	regs->rsi = at + offsetof(struct rt_sigframe, info);
 	regs->rdx = at + offsetof(struct rt_sigframe, uc);
@@ -124,19 +111,17 @@ int sigframe_push(struct thread *t, struct regs *regs, int sig, const struct sig
 	regs->rsp = at;
 	regs->rip = act->handler;
 	regs->rflags &= ~0x500ull; /* DF and TF clear, as the ABI wants at function entry */
-	if (act->handler >= USER_END)
-		return -EFAULT;
 	return 0;
 }
 
 s64 sigframe_pop(struct thread *t, struct regs *regs)
 {
 	struct ucontext uc;
-	struct siginfo_lite info = {.code = SI_KERNEL};
+	struct siginfo_lite info;
 	/* The handler's ret has popped the restorer. */
-	u64 at = regs->rsp - 8;
+	u64 from = regs->rsp - 8 + offsetof(struct rt_sigframe, uc.mc);
 
-	if (copy_from_user(&uc, (void *)(at + offsetof(struct rt_sigframe, uc)), sizeof(uc)))
+	if (copy_from_user(&uc.mc, (void *)from, sizeof(uc) - offsetof(struct ucontext, mc)))
 		goto bad;
 	if (uc.mc.rip >= USER_END)
 		goto bad;
@@ -157,6 +142,7 @@ s64 sigframe_pop(struct thread *t, struct regs *regs)
 	signal_set_blocked(t, uc.mask);
 	return (s64)uc.mc.rax;
 bad:
+	info = (struct siginfo_lite){.code = SI_KERNEL};
 	signal_force(SIGSEGV, &info);
 	return 0;
 }

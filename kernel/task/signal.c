@@ -40,7 +40,7 @@ void signal_wake(struct thread *t, bool fatal)
 		machine_send_resched(t->task.cpu);
 }
 
-static sigset_t deliverable(const struct thread *t)
+static inline sigset_t deliverable(const struct thread *t)
 {
 	return (t->pending | t->proc->pending) & ~t->blocked;
 }
@@ -50,7 +50,7 @@ static bool interrupted(const struct thread *t)
 {
 	const struct process *p = t->proc;
 
-	return deliverable(t) || p->stopped || p->cont_notify || p->exiting ||
+	return (deliverable(t) | p->stopped | p->cont_notify | p->exiting) ||
 	       (p->exec_thread && p->exec_thread != t);
 }
 
@@ -77,8 +77,8 @@ static bool is_ignored(const struct process *p, int sig)
 	return handler == SIG_IGN || (handler == SIG_DFL && (SIGMASK(sig) & SIG_DFL_IGNORED));
 }
 
-static void remember(struct siginfo_lite *infos, sigset_t pending, int sig,
-		     const struct siginfo_lite *info)
+static inline void remember(struct siginfo_lite *infos, sigset_t pending, int sig,
+			    const struct siginfo_lite *info)
 {
 	if (sig < NSIG_STORED && !(pending & SIGMASK(sig))) {
 		if (info)
@@ -89,7 +89,7 @@ static void remember(struct siginfo_lite *infos, sigset_t pending, int sig,
 }
 
 /* Side effects of sending, whatever the disposition: SIGCONT and stop signals cancel each other. Context: sig_lock. */
-static void send_effects(struct process *p, int sig)
+static __attribute__((noinline)) void send_effects(struct process *p, int sig)
 {
 	struct thread *t;
 
@@ -134,7 +134,8 @@ static void send_locked(struct process *p, struct thread *target, int sig,
 		return;
 	if (sig == SIGKILL && p == init_process)
 		return;
-	send_effects(p, sig);
+	if (unlikely(SIGMASK(sig) & (SIG_STOPS | SIGMASK(SIGCONT) | SIGMASK(SIGKILL))))
+		send_effects(p, sig);
 	if (target) {
 		if (is_ignored(p, sig) && !((target->blocked | target->awaited) & SIGMASK(sig)))
 			return;
@@ -229,14 +230,13 @@ void task_user_fault(struct regs *regs, int sig, int code, u64 addr, const char 
 
 /* ---- the way back to user mode ---- */
 
+/* Something that is not blocked is pending. */
 static int take_from(sigset_t *pending, struct siginfo_lite *infos, sigset_t blocked,
 		     struct siginfo_lite *info)
 {
 	sigset_t set = *pending & ~blocked;
 	int sig;
 
-	if (!set)
-		return 0;
 	if (set & SIGMASK(SIGKILL))
 		set = SIGMASK(SIGKILL);
 	else if (set & SIG_SYNCHRONOUS)
@@ -249,9 +249,13 @@ static int take_from(sigset_t *pending, struct siginfo_lite *infos, sigset_t blo
 
 static int take_signal(struct thread *t, struct siginfo_lite *info)
 {
-	int sig = take_from(&t->pending, t->info, t->blocked, info);
+	struct process *p = t->proc;
 
-	return sig ? sig : take_from(&t->proc->pending, t->proc->info, t->blocked, info);
+	if (t->pending & ~t->blocked)
+		return take_from(&t->pending, t->info, t->blocked, info);
+	if (p->pending & ~t->blocked)
+		return take_from(&p->pending, p->info, t->blocked, info);
+	return 0;
 }
 
 /*
@@ -473,19 +477,23 @@ s64 do_sigaction(int sig, const struct sigaction_k *act, struct sigaction_k *old
 	return 0;
 }
 
-/* Replace current's mask. A signal of the process that another thread now has to take wakes that thread. */
-static void set_blocked_locked(struct thread *t, sigset_t mask)
+/* Threads other than @t that would take what is pending for the process. Context: sig_lock. */
+static __attribute__((noinline)) void wake_others(struct thread *t)
 {
 	struct process *p = t->proc;
+	struct thread *o;
 
+	list_for_each (o, &p->threads, link)
+		if (o != t && (p->pending & ~o->blocked))
+			signal_wake(o, false);
+}
+
+/* Replace current's mask. A signal of the process that another thread now has to take wakes that thread. */
+static inline void set_blocked_locked(struct thread *t, sigset_t mask)
+{
 	t->blocked = mask & ~SIG_UNBLOCKABLE;
-	if ((p->pending & t->blocked) && p->nr_threads > 1) {
-		struct thread *o;
-
-		list_for_each (o, &p->threads, link)
-			if (o != t && (p->pending & ~o->blocked))
-				signal_wake(o, false);
-	}
+	if (unlikely(t->proc->pending & t->blocked))
+		wake_others(t);
 }
 
 void signal_set_blocked(struct thread *t, sigset_t mask)
