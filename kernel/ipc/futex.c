@@ -62,8 +62,10 @@ static void bucket_ready(struct futex_bucket *b)
 static struct futex_bucket *bucket_of(const struct futex_key *k)
 {
 	u64 h = (k->space ^ k->addr >> 2) * 0x9e3779b97f4a7c15ull;
+	struct futex_bucket *b = &buckets[h >> 56 & (NR_BUCKETS - 1)];
 
-	return &buckets[h >> 56 & (NR_BUCKETS - 1)];
+	__asm__("" : "+r"(b)); /* one address for all its fields */
+	return b;
 }
 
 static inline bool key_equal(const struct futex_key *a, const struct futex_key *b)
@@ -131,13 +133,11 @@ static inline int get_key(u32 *uaddr, bool shared, struct futex_key *key)
 	if (unlikely((u64)uaddr & 3))
 		return -EINVAL;
 	key->addr = (u64)uaddr;
-	if (kernel_task()) {
-		key->space = 0;
+	key->space = current_task()->address_space;
+	if (kernel_task())
 		return 0;
-	}
 	if (unlikely(!user_range_ok(uaddr, sizeof(*uaddr))))
 		return -EFAULT;
-	key->space = (u64)current_task()->address_space;
 	return shared ? shared_key(current_mm(), uaddr, key) : 0;
 }
 

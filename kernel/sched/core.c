@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) void pick_and_switch(struct runq *r
 								  struct task *prev, unsigned how)
 {
 	const struct sched_policy *pol = sched_policy;
-	u64 now = rq->clock, ran, wait;
+	u64 now = rq->clock, wait, hash;
 	struct task *next;
 
 	how = put_current(rq, prev, how);
@@ -177,8 +177,7 @@ static inline __attribute__((always_inline)) void pick_and_switch(struct runq *r
 		return;
 	}
 
-	ran = now - prev->exec_start;
-	prev->exec_total += ran;
+	prev->exec_total += now - prev->exec_start;
 	prev->wait_start = now;
 	if (how == PUT_SLEEP)
 		prev->nr_voluntary++;
@@ -192,8 +191,8 @@ static inline __attribute__((always_inline)) void pick_and_switch(struct runq *r
 	next->switched_in_jiffies = rq->billed = rq->jiffies;
 
 	rq->nr_switches++;
-	rq->hash = (rq->hash ^ now ^ (u64)next->id << 40) * 0x9e3779b97f4a7c15ull;
-	rq->hash ^= rq->hash >> 32;
+	hash = (rq->hash ^ now) * 0x9e3779b97f4a7c15ull;
+	rq->hash = (hash << 32 | hash >> 32) + next->id;
 
 	if (unlikely(prev == rq->idle))
 		idle_switch_out(rq);

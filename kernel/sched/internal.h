@@ -32,9 +32,9 @@ void rq_clock_slow(struct runq *rq);
 static inline u64 rq_clock_update(struct runq *rq, u64 now)
 {
 	/* Clocks of different CPUs may differ by a few cycles: a queue's time never goes back. */
-	if (unlikely(now < rq->clock))
-		return rq->clock;
-	rq->clock = now;
+	u64 last = rq->clock;
+
+	rq->clock = now = max(now, last);
 	if (unlikely(now >= rq->jiffies_end))
 		rq_clock_slow(rq);
 	return now;
