@@ -230,13 +230,14 @@ void task_user_fault(struct regs *regs, int sig, int code, u64 addr, const char 
 
 /* ---- the way back to user mode ---- */
 
-/* Something that is not blocked is pending. */
 static int take_from(sigset_t *pending, struct siginfo_lite *infos, sigset_t blocked,
 		     struct siginfo_lite *info)
 {
 	sigset_t set = *pending & ~blocked;
 	int sig;
 
+	if (!set)
+		return 0;
 	if (set & SIGMASK(SIGKILL))
 		set = SIGMASK(SIGKILL);
 	else if (set & SIG_SYNCHRONOUS)
@@ -251,11 +252,10 @@ static int take_signal(struct thread *t, struct siginfo_lite *info)
 {
 	struct process *p = t->proc;
 
-	if (t->pending & ~t->blocked)
+	/* Most signals are the process's. */
+	if (unlikely(t->pending & ~t->blocked))
 		return take_from(&t->pending, t->info, t->blocked, info);
-	if (p->pending & ~t->blocked)
-		return take_from(&p->pending, p->info, t->blocked, info);
-	return 0;
+	return take_from(&p->pending, p->info, t->blocked, info);
 }
 
 /*
