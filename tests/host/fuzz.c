@@ -377,3 +377,37 @@ void fuzz_tests(u64 seed, unsigned rounds)
 	CHECK(rounds < 8 || (pulls > rounds && migrations > pulls + rounds));
 	tap_end();
 }
+
+/* A short walk leaves most of its time to others: every 16th is followed by the test that takes long. */
+void fuzz_bytes(const u8 *data, size_t size)
+{
+	static const unsigned hz[] = {100, 250, 1000};
+	unsigned policies = 0;
+
+	if (size < 8)
+		return;
+	while (sched_policy_nth(policies))
+		policies++;
+	sim_policy = sched_policy_nth(data[0] % policies)->name;
+	sim_input_left = 0;
+	in_window = false;
+	sim_start(1 + data[1] % 8, hz[data[2] % 3]);
+	sim_seed(1); /* for what the input leaves open */
+	sched_hz_given = data[3] & 1;
+	sched_preempt_full = data[3] & 2;
+	sim_ipi_delay = data[4] % 3 * sched_tick_ns / 4;
+	host_trylock_fails = sometimes;
+	host_window = window;
+	sim_input = data + 5;
+	sim_input_left = size - 5;
+	for (unsigned i = 0; i < 4; i++) {
+		spawn(-1);
+		sim_idle_turn(host_cpu);
+	}
+	while (sim_input_left) {
+		one_event(true);
+		sim_check(event);
+	}
+	if (data[5] % 16 == 0)
+		liveness();
+}

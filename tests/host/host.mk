@@ -69,6 +69,32 @@ sim: $(B)/host/schedsim
 sim-cost: $(B)/host/schedsim $(B)/host/schedcost
 	$(Q)B=$(B) $(PYTHON) tests/host/sim_cost.py
 
+# Coverage-guided fuzzing, with clang's libFuzzer. An input that fails is kept as build/host/fuzz-crash-*, and then
+# made as short as a minute allows. CRASH=FILE runs and shortens one.
+FUZZ_CC := clang
+TIME ?= 60
+FUZZ_SRC := $(patsubst tests/host/test_%,,$(filter-out %/policy_test.c,$(HOST_SCHED_SRC))) tests/host/fuzz_sched.c \
+	kernel/sched/policy_test.c kernel/sched/policy/o1.c
+FUZZ_OPTIONS := -max_len=6000 -timeout=60 -detect_leaks=0 -verbosity=1 -print_final_stats=1 -artifact_prefix=$(B)/host/fuzz-
+
+$(B)/host/fuzz-sched: $(FUZZ_SRC) $(HOST_HDR) tests/host/host.mk
+	$(say) FUZZCC $@
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) $(HOST_CFLAGS) -fsanitize=fuzzer -o $@ $(FUZZ_SRC)
+
+.PHONY: fuzz-sched
+fuzz-sched: $(B)/host/fuzz-sched
+	@mkdir -p $(B)/host/fuzz-corpus
+ifdef CRASH
+	$(Q)$< -minimize_crash=1 -max_total_time=$(TIME) -detect_leaks=0 -exact_artifact_path=$(CRASH).short $(CRASH)
+else
+	$(Q)rm -f $(B)/host/fuzz-crash-*
+	$(Q)$< $(FUZZ_OPTIONS) -len_control=20 -max_total_time=$(TIME) -seed=$(SEED) $(B)/host/fuzz-corpus || { \
+		crash=$$(ls $(B)/host/fuzz-crash-* | head -n 1); \
+		$(MAKE) -s fuzz-sched CRASH=$$crash >/dev/null 2>&1 || true; \
+		ls -l $$crash*; exit 1; }
+endif
+
 .PHONY: host-test
 host-test: $(HOST_TESTS) $(B)/host/schedsim $(B)/host/schedsim-san $(B)/host/schedcost
 	$(Q)bad=0; for t in $(HOST_TESTS) $(HOST_COMMANDS); do echo "# $$t"; B=$(B) timeout 300 $$t || { echo "not ok - $$t failed (status $$?)"; bad=1; }; done; exit $$bad

@@ -251,8 +251,23 @@ void sim_seed(u64 seed)
 	rng = seed * 0x9e3779b97f4a7c15ull + 1;
 }
 
+const u8 *sim_input;
+size_t sim_input_left;
+
+/* The next choice of the input: one byte if that is enough. */
+static u64 from_input(u64 below)
+{
+	u64 v = 0;
+
+	for (unsigned n = below <= 256 ? 1 : 4; n && sim_input_left; n--, sim_input_left--)
+		v = v << 8 | *sim_input++;
+	return below ? v % below : v;
+}
+
 u64 sim_random(u64 below)
 {
+	if (sim_input_left)
+		return from_input(below);
 	rng ^= rng << 13;
 	rng ^= rng >> 7;
 	rng ^= rng << 17;

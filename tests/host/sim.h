@@ -73,7 +73,12 @@ void sim_deliver(bool all);
 /** sim_check() - verify every invariant; aborts with @where and what is wrong. */
 void sim_check(const char *where);
 
+/** sim_random() - Return: a random number below @below, or the next of the input while that lasts. */
 u64 sim_random(u64 below);
+
+/* Choices that come from a fuzzer's input instead. */
+extern const u8 *sim_input;
+extern size_t sim_input_left;
 void sim_seed(u64 seed);
 
 static inline struct runq *sim_rq(unsigned cpu)

@@ -18,4 +18,7 @@ void core_tests(void);
 void switch_tests(void);
 void fuzz_tests(u64 seed, unsigned rounds);
 
+/** fuzz_bytes() - the same walk with @data as its choices, of the policy and the machine first. Aborts if something is wrong. */
+void fuzz_bytes(const u8 *data, size_t size);
+
 #endif
