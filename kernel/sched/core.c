@@ -138,6 +138,8 @@ static __attribute__((noinline)) struct task *pick_global(struct runq *rq, struc
 		next->nr_migrations++;
 		rq->migrations_in++;
 		task_set_cpu(next, rq->cpu);
+		/* It came with another CPU's clock, which may be ahead by a few cycles. */
+		next->wait_start = min(next->wait_start, rq->clock);
 	}
 	return next;
 }
@@ -603,6 +605,11 @@ void sched_tick(u64 now)
 	spin_unlock_raw(rq->lock);
 }
 
+void sched_interrupt(unsigned cpu)
+{
+	runq_resched(machine_runq(cpu));
+}
+
 void sched_resched_ipi(void)
 {
 	/* need_resched is set already; the way out of the interrupt acts on it. */
@@ -669,4 +676,5 @@ void sched_init_idle(struct task *t, unsigned cpu)
 	memset(&t->affinity, 0, sizeof(t->affinity));
 	cpumask_set(&t->affinity, cpu);
 	rq->idle = rq->curr = t;
+	rq->gives_way = sched_policy->global_queue ? NULL : t;
 }

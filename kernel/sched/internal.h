@@ -112,7 +112,7 @@ static inline void runq_activate_by(const struct sched_policy *pol, struct runq 
 	 * An idle CPU always looks at what came: 2.6.0-test4 left it to its next event after a sync wake-up. The running
 	 * task itself is woken in the window in which balancing drops the lock; it is about to be picked anyway.
 	 */
-	if (rq->curr == rq->idle || (rq->curr != p && pol->preempts(rq, p, flags)))
+	if (rq->curr == rq->gives_way || (rq->curr != p && pol->preempts(rq, p, flags)))
 		runq_resched(rq);
 }
 

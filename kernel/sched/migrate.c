@@ -170,6 +170,10 @@ again:
 	t->affinity = present;
 	if (cpumask_test(&present, t->cpu)) {
 		t->migrate_request = 0;
+		/* Waiting for all CPUs: one that it may use from now on may be the better place. */
+		if (sched_policy->global_queue && t->on_rq == ON_RQ_QUEUED && rq->curr != t &&
+		    sched_policy->preempts(rq, t, ENQ_MIGRATED))
+			runq_resched(rq);
 	} else if (t->on_rq == ON_RQ_MIGRATING) {
 		/* Whoever takes it off the inbound list looks at the new mask. */
 	} else if (rq->curr == t) {

@@ -8,7 +8,8 @@
 #include "lib/string.h"
 
 static const struct sched_policy *const policies[] = {
-	&policy_o1, &policy_nobonus, &policy_o1_j2, &policy_o1_a3, &policy_o1_int, &policy_nick,
+	&policy_o1,	&policy_nobonus, &policy_o1_j2,	   &policy_o1_a3,
+	&policy_o1_int, &policy_nick,	 &policy_goodness,
 };
 
 const struct sched_policy *sched_policy_nth(unsigned i)

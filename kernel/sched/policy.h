@@ -20,9 +20,12 @@
  *  6. Whether the running task stays linked in the policy's queue is the policy's business (O(1) leaves it linked, ULE
  *     unlinks it). The core calls enqueue() when a task becomes runnable on a queue and dequeue() when it ceases to
  *     be; it calls neither for a switch between runnable tasks. For those there are pick_next() and put_prev().
- *  7. Queues are per CPU or one for all: a policy with global_queue set finds rq->lock equal for all CPUs. It must then
- *     keep its queue in one place (say, the area of CPU 0), must not pick a task that another CPU runs, and is never
- *     asked to balance. The core moves a picked task's CPU number.
+ *  7. Queues are per CPU or one for all: a policy with global_queue set finds rq->lock equal for all CPUs, so it may look at
+ *     all of them. It must then keep its queue in one place, must not pick a task that another CPU runs, and is never asked
+ *     to balance. pick_next() is called also when nothing is queued. The core moves a picked task's CPU number; until then
+ *     a waiting task names (and rq->nr_running counts it on) the CPU where it last ran or woke. Nobody but the policy knows
+ *     which CPU should come and look: preempts() is called also while rq->curr is idle, and interrupts any CPU it likes with
+ *     sched_interrupt(). So may enqueue(), tick(), idle_tick(), set_attr() and lend(), and pick_next() for other CPUs.
  *
  *  8. The policy may be replaced while the machine runs (switch.c): all CPUs stand still, which takes the place of the locks. It gets
  *     dequeue(DEQ_CHANGE), task_exit() for every task and exit_cpu(). Its successor gets setup(), init_cpu(), task_init() for every task;
@@ -82,9 +85,11 @@ struct runq {
 		lock; /* (c) protects this queue: &own_lock, or the lock of CPU 0's queue if the queue is global */
 	struct task *curr; /* (s) the running task */
 	struct task *idle; /* (c) */
-	void *policy;	   /* (c) the policy's area of this CPU, zeroed before init_cpu() */
-	u32 nr_running;	   /* (s) */
-	u32 cpu;	   /* (c) */
+	struct task *
+		gives_way; /* (c) the idle task if whatever is enqueued takes its place; NULL if preempts() decides (rule 7) */
+	void *policy;	/* (c) the policy's area of this CPU, zeroed before init_cpu() */
+	u32 nr_running; /* (s) */
+	u32 cpu;	/* (c) */
 	u32 after_switch; /* (rq) AFTER_*: work that waits for the switched-out task to be off its stack */
 	u32 histories_stale; /* (rq) the CPU was idle: prev_load[] is out of date */
 	u64 clock;	     /* (rq) ns at the last update */
@@ -202,7 +207,8 @@ struct sched_policy {
 
 	/**
 	 * preempts() - @p has just been enqueued with @flags: should it run instead of rq->curr, which is a different task
-	 * and not the idle task (that one always gives way)?
+	 * and not the idle task (that one always gives way, unless the queue is global)? With a global queue also called when
+	 * the affinity of @p, which waits, has changed.
 	 */
 	bool (*preempts)(struct runq *rq, struct task *p, u32 flags);
 
@@ -289,6 +295,12 @@ void sched_move(struct runq *src, struct task *p, struct runq *dst);
 /** sched_switch_to() - sched_switch_policy() to a given table. Return: 0 or -ENOMEM. */
 int sched_switch_to(const struct sched_policy *pol);
 
+/**
+ * sched_interrupt() - make @cpu, online, choose its task anew soon. For global queues, whose lock is held. A CPU does not do
+ * it to itself from pick_next(): it is choosing.
+ */
+void sched_interrupt(unsigned cpu);
+
 /** sched_policy_find() - Return: the policy of that name, or NULL. */
 const struct sched_policy *sched_policy_find(const char *name);
 
@@ -312,6 +324,6 @@ int sched_set_tunable_text(const char *name, const char *text);
 
 /* The policies; policy.c puts them in a table. */
 extern const struct sched_policy policy_o1, policy_nobonus, policy_o1_j2, policy_o1_a3,
-	policy_o1_int, policy_nick;
+	policy_o1_int, policy_nick, policy_goodness;
 
 #endif

@@ -298,6 +298,10 @@ SELFTEST(sched_released_tasks_spread)
 		selftest_skip("needs two CPUs");
 		return;
 	}
+	if (sched_policy->global_queue) {
+		selftest_skip("one queue for all CPUs: there is nothing to spread");
+		return;
+	}
 	if (!start_workers(n, ncpus, false)) {
 		stop_workers(n);
 		return;
@@ -445,11 +449,17 @@ static u64 cost_of(struct runq *rq, unsigned ntasks)
 /* Sleeping, waking and switching cost the same with 10 and with 100,000 runnable tasks. */
 SELFTEST(sched_cost_is_constant)
 {
-	struct runq *rq = machine_alloc(sizeof(*rq));
-	struct task *idle = machine_alloc(sizeof(*idle));
+	struct runq *rq;
+	struct task *idle;
 	unsigned chunks = 0;
 	u64 few = 0, many = 0;
 
+	if (sched_policy->global_queue) {
+		selftest_skip("the machine has one queue, no second one to measure on");
+		return;
+	}
+	rq = machine_alloc(sizeof(*rq));
+	idle = machine_alloc(sizeof(*idle));
 	if (!EXPECT(rq && idle))
 		goto out;
 	rq->policy = machine_alloc(sched_policy->runq_size);
@@ -469,7 +479,7 @@ SELFTEST(sched_cost_is_constant)
 	spin_init(&rq->own_lock, "run queue", LOCK_RUNQ);
 	rq_clock_update(rq, machine_now());
 	idle->prio = NO_LENT_PRIO;
-	rq->idle = rq->curr = idle;
+	rq->idle = rq->curr = rq->gives_way = idle;
 	sched_policy->init_cpu(rq);
 	few = cost_of(rq, 10);
 	many = cost_of(rq, BARE_MANY);

@@ -157,6 +157,7 @@ static void change_policy(void *arg)
 		rq->policy = c->area[cpu];
 		c->area[cpu] = area;
 		rq->lock = pol->global_queue ? &machine_runq(0)->own_lock : &rq->own_lock;
+		rq->gives_way = pol->global_queue ? NULL : rq->idle;
 		rebase(rq, now);
 		pol->init_cpu(rq);
 	}

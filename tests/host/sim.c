@@ -21,6 +21,8 @@ unsigned sim_relaxes;
 const char *sim_policy;
 unsigned sim_allocs_left = ~0u;
 int sim_allocated;
+/* When a CPU was first seen idle beside a task that waits and may run there; 0: it is not so now. */
+static u64 idle_beside[MAX_CPUS][SIM_MAX_TASKS];
 static u32 next_id;
 static u64 rng = 1;
 static bool window_armed;
@@ -284,6 +286,7 @@ void sim_start(unsigned ncpus, unsigned hz)
 	memset(sim_tasks, 0, sizeof(sim_tasks));
 	memset(sim_idle, 0, sizeof(sim_idle));
 	memset(nheld, 0, sizeof(nheld));
+	memset(idle_beside, 0, sizeof(idle_beside));
 	memset(&sched_online, 0, sizeof(sched_online));
 	sched_overloaded = 0;
 	idle_reset();
@@ -542,6 +545,27 @@ void sim_skip(u64 n)
 
 /* ---------------------------------------------------------- invariants */
 
+/*
+ * With one queue for all: no CPU idles for longer than a tick (and the way of an interrupt) while a task waits that it may run.
+ * For a moment it may: another CPU has been told, or, after a sync wake-up, nobody.
+ */
+static void check_no_idler_beside_waiters(const char *where, unsigned cpu, bool idle)
+{
+	for (unsigned i = 0; i < SIM_MAX_TASKS; i++) {
+		struct task *t = &sim_tasks[i].task;
+		u64 *since = &idle_beside[cpu][i];
+
+		if (!idle || !sim_tasks[i].used || sim_tasks[i].dead || t->on_rq != ON_RQ_QUEUED ||
+		    sim_rq(t->cpu)->curr == t || !cpumask_test(&t->affinity, cpu)) {
+			*since = 0;
+			continue;
+		}
+		*since = max(*since ? *since : sim_now, t->wait_start);
+		if (sim_now > *since + sched_tick_ns + 2 * sim_ipi_delay)
+			machine_bug("%s: cpu %u idles while task %u waits", where, cpu, t->id);
+	}
+}
+
 void sim_check(const char *where)
 {
 	u32 overloaded = 0, runnable = 0, counted = 0;
@@ -577,7 +601,8 @@ void sim_check(const char *where)
 				machine_bug("%s: task %u runs where it may not", where, curr->id);
 			if (curr->migrate_request && !host_cpus[cpu].need_resched)
 				machine_bug("%s: a migration request that nobody acts on", where);
-		} else if (rq->nr_running && !host_cpus[cpu].need_resched) {
+		} else if (!sched_policy->global_queue && rq->nr_running &&
+			   !host_cpus[cpu].need_resched) {
 			machine_bug("%s: cpu %u idles with %u tasks (lost wake-up)", where, cpu,
 				    rq->nr_running);
 		}
@@ -592,6 +617,9 @@ void sim_check(const char *where)
 				machine_bug("%s: wrong task %u on an inbound list", where, p->id);
 			((struct sim_task *)p)->on_cpus |= 0x100;
 		}
+		check_no_idler_beside_waiters(where, cpu,
+					      sched_policy->global_queue && curr == rq->idle &&
+						      !host_cpus[cpu].need_resched);
 		if (rq->jiffies != rq->clock / sched_tick_ns)
 			machine_bug("%s: jiffies of cpu %u", where, cpu);
 	}

@@ -22,12 +22,14 @@ int main(int argc, char **argv)
 		int_tests();
 		nick_tests();
 		family_tests();
+		goodness_tests();
 	}
 	for (unsigned i = 0; sched_policy_nth(i); i++) {
 		sim_policy = sched_policy_nth(i)->name;
 		if (fuzz_only && argc > 4 && strcmp(argv[4], sim_policy))
 			continue;
-		if (!fuzz_only)
+		/* Of queues per CPU. */
+		if (!fuzz_only && !sched_policy_nth(i)->global_queue)
 			core_tests();
 		fuzz_tests(seed, rounds);
 	}

@@ -17,6 +17,7 @@ void family_tests(void);
 void core_tests(void);
 void switch_tests(void);
 void fuzz_tests(u64 seed, unsigned rounds);
+void goodness_tests(void);
 
 /** fuzz_bytes() - the same walk with @data as its choices, of the policy and the machine first. Aborts if something is wrong. */
 void fuzz_bytes(const u8 *data, size_t size);
