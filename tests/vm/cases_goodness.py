@@ -14,7 +14,7 @@ MANY = "i=0; while [ $i -lt 8 ]; do (seq 1 200 | sort -r | head -n 1) & i=$((i +
 
 def boot(n, *more):
     r = vm(*SCHED, "--smp", str(n), *more, cmd=["sh", "-c", MANY], timeout=110)
-    expect(sorted(r.text.split()) == sorted(["200"] * 8 + [str(n)]), str(r))
+    expect(sorted(r.text.split()) == sorted(["99"] * 8 + [str(n)]), str(r))
 
 
 for smp in (1, 2, 4, 8):
@@ -60,6 +60,6 @@ def spread():
 
 @case("goodness-pipe", 150)
 def pipe():
-    """The sleeping reader gathers ticks and preempts the writer byte by byte."""
-    r = vm(*SCHED, "--det", "--smp", "1", cmd=["pipe_switch", "60000"], timeout=110)
-    expect(float(one_result(r, "pipe_switch")["switches_per_byte"]) > 0.5, str(r))
+    """The sleeping reader gathers ticks and preempts the writer byte by byte: a hundred times what o1 needs (0.0005)."""
+    r = vm(*SCHED, "--det", "--smp", "1", cmd=["pipe_switch", "200000"], timeout=110)
+    expect(float(one_result(r, "pipe_switch")["switches_per_byte"]) > 0.05, str(r))
