@@ -261,7 +261,22 @@ static void j2_balancing(void)
 	CHECK_EQ(t[4]->cpu, 0);
 	CHECK(o1(t[2])->array == q_of(0)->active);
 	sim_check("two");
-	/* An idle CPU takes one. Real-time tasks stay, unless asked for. */
+	/* An idle CPU takes one, from the expired array if it can. */
+	sim_start(2, 100);
+	sim_on(1);
+	for (int i = 0; i < 4; i++) {
+		t[i] = sim_spawn(1);
+		sched_set_affinity(t[i], &both);
+	}
+	schedule();
+	place(t[3], q_of(1)->expired, 139);
+	host_cpus[1].resched_due = ~0ull;
+	sim_on(0);
+	schedule();
+	CHECK_EQ(sim_rq(0)->pulls, 1);
+	CHECK_EQ(t[3]->cpu, 0);
+	sim_check("idle");
+	/* Real-time tasks stay, unless asked for. */
 	for (int rt_too = 0; rt_too < 2; rt_too++) {
 		sim_start(2, 100);
 		sched_set_tunable("pull_rt", rt_too);
