@@ -62,6 +62,33 @@ static void cpu_main(unsigned index)
 	sched_idle_loop();
 }
 
+static u64 physical(const void *p)
+{
+	return virt_to_phys(p);
+}
+
+/*
+ * Deterministic runs record always, so that whether somebody reads the records changes nothing. Rings: a MiB for each CPU, but
+ * no more than an eighth of memory.
+ */
+static void start_tracing(void)
+{
+	const char *what = options.trace ? options.trace : options.det ? "all" : "off";
+	struct mem_stats st;
+
+	if (!trace_parse(*what ? what : "all", &trace_mask)) {
+		klog("trace=%s: unknown event, ignored", what);
+		trace_mask = 0;
+	}
+	if (!trace_mask)
+		return;
+	mem_stats(&st);
+	if (trace_alloc(min(st.total_pages * PAGE_SIZE / 8 / cpus_present, 1ull << 20), physical)) {
+		klog("trace: no memory for the rings");
+		trace_mask = 0;
+	}
+}
+
 static void create_idle_tasks(void)
 {
 	for (unsigned cpu = 0; cpu < cpus_present; cpu++) {
@@ -133,6 +160,7 @@ void kernel_main(u32 magic, u64 info)
 	klog("Jiffies: %u CPU%s, %s", cpus_present, cpus_present == 1 ? "" : "s", boot_info.loader);
 
 	task_init();
+	start_tracing();
 	if (sched_init(options.sched, options.hz) == -EINVAL)
 		unknown_policy();
 	sched_preempt_full = options.preempt_full;

@@ -6,6 +6,7 @@
 #include "lib/errno.h"
 #include "mm/mm.h"
 #include "sched/sched.h"
+#include "sched/trace.h"
 
 #include "internal.h"
 #include "log.h"
@@ -286,6 +287,7 @@ void trap_interrupt(struct regs *regs)
 
 	c->irq_depth++;
 	c->irq_count++;
+	trace_irq(vector);
 	if (vector == VEC_TIMER) {
 		lapic_eoi();
 		c->tick_count++;

@@ -22,6 +22,7 @@ static void set_attr(struct task *t, int nice, unsigned class, unsigned rt_prior
 	}
 	if (sched_policy->set_attr(rq, t, nice, class, rt_priority))
 		runq_resched(rq);
+	sched_note_score(rq, t, SCORE_ATTR, 0);
 	spin_unlock_raw(rq->lock);
 	irq_restore(irq);
 }
@@ -50,6 +51,7 @@ static void lend(struct task *t, const struct task *waiter)
 	t->lent_by = waiter;
 	if (sched_policy->lend(rq, t, waiter ? READ_ONCE(waiter->prio) : NO_LENT_PRIO))
 		runq_resched(rq);
+	sched_note_score(rq, t, SCORE_LENT, 0);
 	spin_unlock_raw(rq->lock);
 	irq_restore(irq);
 }

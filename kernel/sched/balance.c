@@ -75,18 +75,21 @@ static struct runq *find_busiest(struct runq *rq, bool idle, int *imbalance)
 	return busiest;
 }
 
-static void load_balance(struct runq *rq, bool idle)
+static void load_balance(struct runq *rq, bool idle, enum balance_reason reason)
 {
 	int imbalance = 0;
 	struct runq *busiest = find_busiest(rq, idle, &imbalance);
 	unsigned moved;
 
-	if (!busiest)
+	if (!busiest) {
+		trace_balance(rq, reason, NULL, 0);
 		return;
+	}
 	rq_clock_update(busiest, rq->clock);
 	rq_clock_update(rq, busiest->clock);
 	moved = sched_policy->steal(busiest, rq, idle, idle ? 1 : (unsigned)max(imbalance, 1));
 	rq->pulls += moved;
+	trace_balance(rq, reason, busiest, moved);
 	spin_unlock_raw(busiest->lock);
 }
 
@@ -101,7 +104,7 @@ void sched_move(struct runq *src, struct task *p, struct runq *dst)
 
 void balance_pull_idle(struct runq *rq)
 {
-	load_balance(rq, true);
+	load_balance(rq, true, BALANCE_NEW_IDLE);
 }
 
 /* The CPU was idle: its last look at the others is worth nothing for smoothing. */
@@ -127,7 +130,7 @@ void balance_tick(struct runq *rq, bool idle)
 		if (rq->jiffies >= rq->next_idle_balance) {
 			rq->next_idle_balance = rq->jiffies + ticks_of_ms(pol->balance_idle_ms);
 			if (READ_ONCE(sched_overloaded))
-				load_balance(rq, true);
+				load_balance(rq, true, BALANCE_IDLE_TICK);
 		}
 		if (likely(!(balance_flags() & BALANCE_IDLE_BUSY)))
 			return;
@@ -137,5 +140,5 @@ void balance_tick(struct runq *rq, bool idle)
 	if (likely(rq->jiffies < rq->next_balance) || !pol->balance_busy_ms)
 		return;
 	rq->next_balance = rq->jiffies + ticks_of_ms(pol->balance_busy_ms);
-	load_balance(rq, false);
+	load_balance(rq, false, BALANCE_BUSY_TICK);
 }

@@ -100,6 +100,7 @@ static inline unsigned put_current(struct runq *rq, struct task *prev, unsigned 
 	}
 	if (unlikely(state == TASK_DEAD)) {
 		rq->after_switch |= AFTER_DEAD;
+		trace_exit(rq, prev);
 		runq_deactivate(rq, prev, DEQ_SLEEP | DEQ_DEAD);
 		if (sched_policy->task_exit)
 			sched_policy->task_exit(rq, prev);
@@ -191,6 +192,8 @@ static inline __attribute__((always_inline)) void pick_and_switch(struct runq *r
 	if (unlikely(wait > next->wait_max))
 		next->wait_max = wait;
 	next->switched_in_jiffies = rq->billed = rq->jiffies;
+
+	trace_switch(prev, next, how);
 
 	rq->nr_switches++;
 	hash = (rq->hash ^ now) * 0x9e3779b97f4a7c15ull;
@@ -338,6 +341,7 @@ wake_here(const struct sched_policy *pol, struct runq *rq, struct task *p, u32 e
 	p->state = TASK_RUNNING;
 	rq->waker = current_task();
 	runq_activate_by(pol, rq, p, enq);
+	trace_wakeup(rq, p, enq);
 	spin_unlock_raw(rq->lock);
 }
 
@@ -360,8 +364,10 @@ static __attribute__((noinline)) bool wake_awake(struct runq *rq, struct task *p
 {
 	bool woken = p->state & states;
 
-	if (woken)
+	if (woken) {
+		trace_waking(rq, p, 0);
 		p->state = TASK_RUNNING;
+	}
 	spin_unlock_raw(rq->lock);
 	return woken;
 }
@@ -377,6 +383,7 @@ static inline __attribute__((always_inline)) bool wake_irqoff(struct task *p, u3
 		return wake_awake(rq, p, states);
 	pol = sched_policy;
 	enq |= left << ENQ_STATE_SHIFT;
+	trace_waking(rq, p, enq);
 	if (unlikely((enq & pol->select_flags) | p->migrate_request))
 		return wake_elsewhere(rq, p, states, enq);
 	wake_here(pol, rq, p, enq);
@@ -509,6 +516,8 @@ void sched_wake_new(struct task *child)
 	child->wait_start = rq->clock;
 	child->state = TASK_RUNNING;
 	runq_activate(rq, child, enq);
+	trace_fork(rq, child, current_task()->id);
+	trace_wakeup(rq, child, enq);
 	spin_unlock_raw(rq->lock);
 	irq_restore(irq);
 }
@@ -574,6 +583,7 @@ void sched_tick(u64 now)
 	n = rq->jiffies - rq->billed;
 	n = n ? n : 1;
 	rq->billed = rq->jiffies;
+	trace_tick(rq, curr == rq->idle ? 0 : n);
 	if (curr != rq->idle) {
 		curr->ticks_billed++;
 		do {
@@ -614,6 +624,7 @@ void sched_resched_ipi(void)
 {
 	/* need_resched is set already; the way out of the interrupt acts on it. */
 	machine_this_runq()->resched_ipis++;
+	trace_ipi(TRACE_IPI_RESCHED);
 }
 
 /* ------------------------------------------------------------ start-up */
@@ -659,6 +670,7 @@ int sched_init(const char *name, unsigned hz)
 		irq_restore(irq);
 	}
 	machine_set_hz(sched_hz);
+	trace_policy(pol->name);
 	return ret;
 }
 

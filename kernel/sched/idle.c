@@ -104,6 +104,7 @@ void idle_kick(struct runq *rq, unsigned n)
 			break;
 		if (!machine_need_resched(cpu)) {
 			machine_set_need_resched(cpu);
+			trace_ipi_send(TRACE_IPI_RESCHED, cpu);
 			machine_send_resched(cpu);
 			n--;
 		}
@@ -176,6 +177,8 @@ void sched_cpu_start(void)
 	rq->next_balance = rq->next_idle_balance = rq->jiffies;
 	machine_tick(true);
 	rq->tick_on = true;
+	if (trace_on(TRACE_START))
+		trace_start_cpu(rq);
 	idle_switch_in(rq);
 	__atomic_fetch_or(&sched_online.bits[rq->cpu / 64], 1ull << (rq->cpu % 64),
 			  __ATOMIC_SEQ_CST);

@@ -42,6 +42,7 @@ static inline u64 rq_clock_update(struct runq *rq, u64 now)
 
 static inline void task_set_cpu(struct task *p, unsigned cpu)
 {
+	trace_migrate(p, cpu);
 	__atomic_store_n(&p->cpu, cpu, __ATOMIC_RELEASE);
 }
 
@@ -97,8 +98,10 @@ static inline void runq_resched(struct runq *rq)
 	if (machine_need_resched(rq->cpu))
 		return;
 	machine_set_need_resched(rq->cpu);
-	if (rq->cpu != cpu_index())
+	if (rq->cpu != cpu_index()) {
+		trace_ipi_send(TRACE_IPI_RESCHED, rq->cpu);
 		machine_send_resched(rq->cpu);
+	}
 }
 
 /** runq_activate() - enqueue @p, count it and preempt the current task if the policy says so. Lock held, clock up to date. */

@@ -63,6 +63,7 @@ static void send_inbound(struct task *p, unsigned cpu)
 	spin_lock_raw(&dst->inbound_lock);
 	list_add_tail(&p->inbound, &dst->inbound);
 	spin_unlock_raw(&dst->inbound_lock);
+	trace_ipi_send(TRACE_IPI_MIGRATE, cpu);
 	machine_send_migrate(cpu);
 }
 
@@ -94,6 +95,7 @@ void sched_migrate_ipi(void)
 	struct task *p, *tmp;
 
 	rq->migrate_ipis++;
+	trace_ipi(TRACE_IPI_MIGRATE);
 	if (unlikely(j2_ipi()))
 		return;
 	list_init(&arrived);

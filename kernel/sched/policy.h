@@ -45,6 +45,7 @@
 
 #include "lib/list.h"
 #include "sched/sched.h"
+#include "sched/trace.h"
 
 /*
  * enqueue() flags: why the task comes. The state it left (TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, TASK_STOPPED) is
@@ -300,6 +301,24 @@ int sched_switch_to(const struct sched_policy *pol);
  * it to itself from pick_next(): it is choosing.
  */
 void sched_interrupt(unsigned cpu);
+
+/**
+ * sched_note_score() - for traces: @p's priority (in task.prio) or the policy's figure of it (@score: sleep_avg, interactivity score,
+ * recent use ..., in the policy's own unit) has just been computed anew. One test and a branch while nobody looks. @rq is locked.
+ */
+static inline void sched_note_score(struct runq *rq, const struct task *p, enum score_cause cause,
+				    s64 score)
+{
+	if (trace_on(TRACE_SCORE))
+		trace_score_record(rq, p, cause, score);
+}
+
+/** sched_note_swap() - for traces: on this CPU active and expired tasks changed places; @active: tasks that are active now. */
+static inline void sched_note_swap(u32 active)
+{
+	if (trace_on(TRACE_SWAP))
+		trace_cpu_record(TRACE_SWAP, 0, active);
+}
 
 /** sched_policy_find() - Return: the policy of that name, or NULL. */
 const struct sched_policy *sched_policy_find(const char *name);

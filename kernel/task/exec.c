@@ -8,6 +8,7 @@
 
 #include "log.h"
 #include "lib/string.h"
+#include "sched/trace.h"
 #include "task/internal.h"
 
 struct elf64_header {
@@ -360,6 +361,7 @@ int exec_load(const struct program *prog, const struct exec_args *args)
 	p->leader_exec = true;
 	base = strrchr(prog->path, '/');
 	str_copy(t->task.comm, base ? base + 1 : prog->path, sizeof(t->task.comm));
+	trace_exec(&t->task);
 	str_copy(p->exe, prog->path, sizeof(p->exe));
 	arch_thread_exec(&t->arch);
 	regs = arch_user_regs(&t->arch);

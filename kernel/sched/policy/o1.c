@@ -149,7 +149,7 @@ static void o1_task_init(struct runq *rq, struct task *p)
 }
 
 /* Credit @slept > 0 ticks. A waker that is about to sleep itself (sync) bypasses it, as it bypasses preemption. */
-static void credit_sleep(struct task *p, s64 slept)
+static void credit_sleep(struct runq *rq, struct task *p, s64 slept)
 {
 	struct o1_task *t = o1(p);
 	u32 sum;
@@ -158,27 +158,32 @@ static void credit_sleep(struct task *p, s64 slept)
 	if (sum != t->sleep_avg) {
 		t->sleep_avg = sum;
 		p->prio = effective_prio(p);
+		sched_note_score(rq, p, SCORE_WAKE, sum);
 	}
 }
 
 /* The child takes its parent's priority and the place just before it: it runs first, at that priority, until its own is computed. */
-static bool enqueue_forked(struct task *parent, struct task *child)
+static bool enqueue_forked(struct runq *rq, struct task *parent, struct task *child)
 {
 	struct o1_task *c = o1(child), *p = o1(parent);
 
 	p->sleep_avg = (u32)(p->sleep_avg * k.parent_penalty / 100);
 	c->sleep_avg = (u32)(c->sleep_avg * k.child_penalty / 100);
 	child->prio = effective_prio(child);
+	sched_note_score(rq, parent, SCORE_FORK, p->sleep_avg);
+	sched_note_score(rq, child, SCORE_FORK, c->sleep_avg);
 	return family_enqueue_before(parent, child);
 }
 
-static __attribute__((noinline)) void enqueue_slow(struct o1_runq *q, struct task *p, u32 flags,
-						   struct task *parent, s64 slept)
+static __attribute__((noinline)) void enqueue_slow(struct runq *rq, struct task *p, u32 flags,
+						   s64 slept)
 {
-	if ((flags & ENQ_FORK) && enqueue_forked(parent, p))
+	struct o1_runq *q = rq->policy;
+
+	if ((flags & ENQ_FORK) && enqueue_forked(rq, rq->waker, p))
 		return;
 	if (slept > 0 && (flags & (ENQ_WAKEUP | ENQ_MIGRATED)) && !(flags & ENQ_SYNC))
-		credit_sleep(p, slept);
+		credit_sleep(rq, p, slept);
 	array_add(q->active, p);
 }
 
@@ -188,7 +193,7 @@ static void o1_enqueue(struct runq *rq, struct task *p, u32 flags)
 	s64 slept = (s64)(rq->jiffies - o1(p)->stamp) - 1;
 
 	if (unlikely(slept > 0 || (flags & ENQ_FORK)))
-		enqueue_slow(q, p, flags, rq->waker, slept);
+		enqueue_slow(rq, p, flags, slept);
 	else
 		array_add(q->active, p);
 }
@@ -247,6 +252,7 @@ static bool o1_tick(struct runq *rq, struct task *p)
 		return true;
 	}
 	p->prio = effective_prio(p);
+	sched_note_score(rq, p, SCORE_SLICE, t->sleep_avg);
 	if (!interactive(p) || expired_starving(rq, q)) {
 		if (!q->expired_timestamp)
 			q->expired_timestamp = rq->jiffies;

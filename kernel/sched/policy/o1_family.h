@@ -145,6 +145,7 @@ FAMILY struct task *family_pick(struct o1_runq *q, bool count)
 		q->expired = array;
 		array = q->active;
 		q->expired_timestamp = 0;
+		sched_note_swap(array->nr_active);
 		if (count)
 			q->sequence++;
 	}

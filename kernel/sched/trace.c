@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Recording: the rings, the slow parts of the hooks, start and stop. See trace.h.
+ *
+ * A full page is followed by the next place of the ring, over the oldest page there is: whole pages are lost, never single records,
+ * and the numbers of the pages show how many. The number is written before the page's first record, so that a reader that
+ * copies a page while the CPU writes on sees, by looking at the number again, whether it was overtaken.
+ *
+ * Records carry the time of the locked queue, which is what tasks are billed by: run times summed over switches are exactly
+ * the kernel's own. Two queues' times may differ by a few cycles; readers never let a ring's time go back.
+ */
+#include "sched/internal.h"
+
+#include "lib/errno.h"
+#include "lib/string.h"
+
+struct trace_control trace_control = {
+	.magic = TRACE_MAGIC,
+	.version = TRACE_VERSION,
+	.record_size = sizeof(struct trace_record),
+	.page_size = TRACE_PAGE,
+};
+u32 trace_mask;
+
+/* ------------------------------------------------------------- writing */
+
+static void open_page(struct trace_ring *ring, unsigned cpu, u64 number)
+{
+	struct trace_page *page =
+		(void *)(ring->pages + number % trace_control.nr_pages * TRACE_PAGE);
+
+	page->cpu = cpu;
+	page->version = TRACE_VERSION;
+	__atomic_store_n(&page->number, number, __ATOMIC_RELEASE);
+	ring->next = (struct trace_record *)(page + 1);
+	ring->end = ring->next + TRACE_PER_PAGE;
+	__atomic_store_n(&ring->number, number, __ATOMIC_RELEASE);
+}
+
+static __attribute__((noinline)) struct trace_record *next_page(struct trace_ring *ring,
+								unsigned cpu)
+{
+	open_page(ring, cpu, ring->number + 1);
+	return ring->next;
+}
+
+static inline __attribute__((always_inline)) void put(unsigned cpu, unsigned event, unsigned flags,
+						      unsigned a, u32 id, u64 b, const char *comm,
+						      u64 now)
+{
+	struct trace_ring *ring = &trace_control.rings[cpu];
+	struct trace_record *r = ring->next;
+
+	if (unlikely(r == ring->end))
+		r = next_page(ring, cpu);
+	r->time = now;
+	r->event = (u8)event;
+	r->flags = (u8)flags;
+	r->a = (u16)a;
+	r->id = id;
+	r->b = b;
+	__builtin_memcpy(r->comm, comm, sizeof(r->comm)); /* two moves, no call */
+	__atomic_store_n(&ring->next, r + 1, __ATOMIC_RELEASE);
+}
+
+static inline u64 pack(unsigned lo, unsigned mid, unsigned hi)
+{
+	return (u16)lo | (u64)(u16)mid << 16 | (u64)(u16)hi << 32;
+}
+
+void trace_start_cpu(struct runq *rq)
+{
+	put(rq->cpu, TRACE_START, rq->curr == rq->idle, 0, rq->curr->id, (u16)rq->curr->prio,
+	    rq->curr->comm, rq->clock);
+}
+
+void trace_switch_record(const struct task *prev, const struct task *next, unsigned how)
+{
+	struct runq *rq = machine_this_runq();
+
+	put(rq->cpu, TRACE_SWITCH, min(rq->nr_running, 255u), (prev->state & 0xff) | how << 8,
+	    next->id, prev->id | (u64)(u16)prev->prio << 32 | (u64)(u16)next->prio << 48,
+	    next->comm, next->exec_start);
+}
+
+void trace_wake_record(unsigned event, struct runq *rq, const struct task *p, u32 flags)
+{
+	u64 now = event == TRACE_WAKING ? machine_now() : rq->clock;
+
+	put(cpu_index(), event, flags & 0xff, flags >> ENQ_STATE_SHIFT, p->id,
+	    pack((u16)p->prio, rq->cpu, rq->nr_running), p->comm, now);
+}
+
+void trace_migrate_record(const struct task *p, unsigned to)
+{
+	put(cpu_index(), TRACE_MIGRATE, 0, 0, p->id, pack((u16)p->prio, p->cpu, to), p->comm,
+	    machine_now());
+}
+
+void trace_fork_record(struct runq *rq, const struct task *child, u32 parent)
+{
+	put(cpu_index(), TRACE_FORK, 0, rq->cpu, child->id, parent | (u64)(u16)child->prio << 32,
+	    child->comm, rq->clock);
+}
+
+void trace_exec_record(const struct task *t)
+{
+	u64 irq = irq_save();
+
+	put(cpu_index(), TRACE_EXEC, 0, 0, t->id, 0, t->comm, machine_now());
+	irq_restore(irq);
+}
+
+void trace_exit_record(struct runq *rq, const struct task *t)
+{
+	put(rq->cpu, TRACE_EXIT, 0, 0, t->id, t->exec_total + rq->clock - t->exec_start, t->comm,
+	    rq->clock);
+}
+
+void trace_score_record(struct runq *rq, const struct task *p, enum score_cause cause, s64 score)
+{
+	put(cpu_index(), TRACE_SCORE, cause, (u16)p->prio, p->id, (u64)score, p->comm, rq->clock);
+}
+
+void trace_balance_record(struct runq *rq, enum balance_reason reason, struct runq *from,
+			  unsigned moved)
+{
+	put(cpu_index(), TRACE_BALANCE, reason, moved, from ? from->cpu : ~0u,
+	    pack(rq->nr_running, from ? from->nr_running : 0, 0), rq->curr->comm, rq->clock);
+}
+
+void trace_tick_record(struct runq *rq, u64 billed)
+{
+	put(rq->cpu, TRACE_TICK, rq->curr == rq->idle, (unsigned)min(billed, (u64)0xffff),
+	    rq->curr->id, rq->jiffies, rq->curr->comm, rq->clock);
+}
+
+void trace_cpu_record(unsigned event, unsigned flags, u32 id)
+{
+	put(cpu_index(), event, flags, 0, id, 0, current_task()->comm, machine_now());
+}
+
+void trace_policy_record(const char *name)
+{
+	char comm[TASK_COMM_LEN] = {0};
+	u64 irq = irq_save();
+
+	for (unsigned i = 0; i + 1 < sizeof(comm) && name[i]; i++)
+		comm[i] = name[i];
+	put(cpu_index(), TRACE_POLICY, 0, 0, sched_hz, sched_tick_ns, comm, machine_now());
+	irq_restore(irq);
+}
+
+/* ---------------------------------------------------------- control */
+
+int trace_alloc(size_t bytes, u64 (*physical)(const void *))
+{
+	struct trace_control *c = &trace_control;
+	u32 pages = TRACE_MIN_PAGES;
+
+	if (c->nr_pages)
+		return 0;
+	while ((size_t)pages * 2 * TRACE_PAGE <= bytes)
+		pages *= 2;
+	c->nr_cpus = machine_cpus_present();
+	for (unsigned cpu = 0; cpu < c->nr_cpus; cpu++) {
+		struct trace_ring *ring = &c->rings[cpu];
+
+		if (!ring->pages)
+			ring->pages = machine_alloc((size_t)pages * TRACE_PAGE);
+		if (!ring->pages) {
+			while (cpu--) {
+				machine_free(c->rings[cpu].pages, (size_t)pages * TRACE_PAGE);
+				c->rings[cpu].pages = NULL;
+			}
+			return -ENOMEM;
+		}
+		ring->physical = physical ? physical(ring->pages) : 0;
+	}
+	c->nr_pages = pages;
+	for (unsigned cpu = 0; cpu < c->nr_cpus; cpu++)
+		open_page(&c->rings[cpu], cpu, 1);
+	return 0;
+}
+
+static void set_mask(void *arg)
+{
+	u32 mask = *(u32 *)arg;
+	unsigned cpu;
+
+	/* All CPUs stand still outside every lock, so this CPU may write their rings. */
+	for_each_cpu_in(cpu, &sched_online)
+	{
+		struct runq *rq = machine_runq(cpu);
+
+		rq_clock_update(rq, machine_now());
+		if (mask)
+			trace_start_cpu(rq);
+	}
+	WRITE_ONCE(trace_mask, mask);
+}
+
+void trace_start(u32 mask)
+{
+	mask &= TRACE_ALL;
+	if (trace_control.nr_pages)
+		machine_stop_others(set_mask, &mask);
+	if (mask)
+		trace_policy(sched_policy->name);
+}
+
+void trace_stop(void)
+{
+	trace_start(0);
+}
+
+static void clear(void *arg)
+{
+	u64 number = 0;
+
+	(void)arg;
+	for (unsigned cpu = 0; cpu < trace_control.nr_cpus; cpu++)
+		number = max(number, trace_control.rings[cpu].number);
+	trace_control.first = number;
+	for (unsigned cpu = 0; cpu < trace_control.nr_cpus; cpu++)
+		open_page(&trace_control.rings[cpu], cpu, number + 1);
+	/* Still recording: as if it started now. */
+	if (trace_mask)
+		set_mask(&trace_mask);
+}
+
+void trace_clear(void)
+{
+	if (trace_control.nr_pages)
+		machine_stop_others(clear, NULL);
+}
+
+/* ---------------------------------------------------------- reading */
+
+static const char *const names[TRACE_EVENTS] = {
+	[TRACE_NONE] = "none",	       [TRACE_START] = "start",	  [TRACE_SWITCH] = "switch",
+	[TRACE_WAKING] = "waking",     [TRACE_WAKEUP] = "wakeup", [TRACE_MIGRATE] = "migrate",
+	[TRACE_FORK] = "fork",	       [TRACE_EXEC] = "exec",	  [TRACE_EXIT] = "exit",
+	[TRACE_SCORE] = "score",       [TRACE_SWAP] = "swap",	  [TRACE_BALANCE] = "balance",
+	[TRACE_IPI_SEND] = "ipi_send", [TRACE_IPI] = "ipi",	  [TRACE_TICK] = "tick",
+	[TRACE_IRQ] = "irq",	       [TRACE_POLICY] = "policy",
+};
+
+const char *trace_event_name(unsigned event)
+{
+	return event < TRACE_EVENTS ? names[event] : NULL;
+}
+
+static u32 parse_one(const char *word, size_t len)
+{
+	static const struct {
+		const char *name;
+		u32 mask;
+	} groups[] = {
+		{"all", TRACE_ALL},
+		{"on", TRACE_ALL},
+		{"sched", TRACE_ALL & ~(1u << TRACE_TICK | 1u << TRACE_IRQ | 1u << TRACE_IPI |
+					1u << TRACE_IPI_SEND)},
+		{"wake", 1u << TRACE_WAKING | 1u << TRACE_WAKEUP},
+		{"life", 1u << TRACE_FORK | 1u << TRACE_EXEC | 1u << TRACE_EXIT},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+		if (strlen(groups[i].name) == len && !strncmp(groups[i].name, word, len))
+			return groups[i].mask;
+	for (unsigned e = TRACE_START; e < TRACE_EVENTS; e++)
+		if (strlen(names[e]) == len && !strncmp(names[e], word, len))
+			return 1u << e;
+	return 0;
+}
+
+bool trace_parse(const char *text, u32 *mask)
+{
+	*mask = 0;
+	if (!strcmp(text, "none") || !strcmp(text, "off"))
+		return true;
+	for (;;) {
+		size_t len = 0;
+		u32 one;
+
+		while (text[len] && text[len] != ',')
+			len++;
+		one = parse_one(text, len);
+		if (!one)
+			return false;
+		*mask |= one;
+		if (!text[len])
+			break;
+		text += len + 1;
+	}
+	/* Without these nothing else can be read: who runs, and under which policy. */
+	*mask |= 1u << TRACE_START | 1u << TRACE_POLICY;
+	return true;
+}
+
+u64 trace_pages(unsigned cpu, u64 *first)
+{
+	u64 last = trace_control.rings[cpu].number, pages = trace_control.nr_pages;
+
+	*first = max(trace_control.first + 1, last >= pages ? last - pages + 1 : 1);
+	return pages ? last + 1 - *first : 0;
+}
+
+const struct trace_page *trace_page_at(unsigned cpu, u64 number, size_t *used)
+{
+	const struct trace_ring *ring = &trace_control.rings[cpu];
+	u64 first, count = trace_pages(cpu, &first), last;
+	const struct trace_page *page;
+
+	if (number < first || number >= first + count)
+		return NULL;
+	page = (const void *)(ring->pages + number % trace_control.nr_pages * TRACE_PAGE);
+	last = __atomic_load_n(&ring->number, __ATOMIC_ACQUIRE);
+	*used = number == last ? (size_t)((const u8 *)READ_ONCE(ring->next) - (const u8 *)page)
+			       : sizeof(*page) + TRACE_PER_PAGE * sizeof(struct trace_record);
+	return page->number == number ? page : NULL;
+}
