@@ -23,6 +23,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import newc  # noqa: E402
+import tracelib  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -77,6 +78,7 @@ class Config:
         self.console = "file"  # COM1: file, stdio or socket
         self.qmp = False
         self.trace_resets = True
+        self.trace = False  # take scheduler records out of the guest's memory
         for key, value in kw.items():
             if not hasattr(self, key):
                 raise TypeError("no such setting: %s" % key)
@@ -88,6 +90,8 @@ class Config:
             args.append("sched=%s" % self.sched)
         if self.det:
             args += ["det", "seed=%d" % (1 if self.seed is None else self.seed)]
+        if self.trace and not self.det:  # deterministic runs record always
+            args.append("trace=all")
         args += [a for a in self.append if a.strip()]
         return " ".join(args)
 
@@ -189,6 +193,8 @@ class Machine:
         self.serial_path = self.path("serial.log")
         self.link_path = self.path("link.out")
         self.fds = []
+        self.ram_path = None
+        self.harvest = None
 
     def __enter__(self):
         return self
@@ -266,6 +272,8 @@ class Machine:
         argv = [qemu, "-M", "q35", "-accel", "tcg", "-nodefaults", "-no-reboot", "-no-user-config"]
         argv += ["-cpu", cfg.cpu, "-smp", str(cfg.smp), "-m", "%dM" % cfg.mem]
         argv += ["-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
+        if cfg.trace:
+            argv += self._memory_file()
         if cfg.display:
             argv += ["-display", self._window(qemu), "-vga", "std"]
         else:
@@ -317,6 +325,27 @@ class Machine:
             # OVMF connects only the disks that have a boot index.
             argv += ["-device", "ide-hd,drive=run,bus=ide.1,bootindex=1"]
         return argv
+
+    def _memory_file(self):
+        """The guest's memory as a file that this process can read: no device that the guest could see."""
+        size = self.cfg.mem << 20
+        folder = self.dir
+        try:
+            shm = os.statvfs("/dev/shm")
+            if shm.f_bavail * shm.f_frsize > size:
+                folder = "/dev/shm"
+        except OSError:
+            pass
+        fd, self.ram_path = tempfile.mkstemp(prefix="jiffies-ram-", dir=folder)
+        os.close(fd)
+        self.harvest = tracelib.Harvest(self.ram_path, size, self._image("jiffies.elf", "all"))
+        return ["-object", "memory-backend-file,id=ram,size=%dM,share=on,mem-path=%s" % (self.cfg.mem, self.ram_path),
+                "-machine", "memory-backend=ram"]
+
+    def take_trace(self):
+        """The records of the run, which has ended, as the bytes of a trace file."""
+        self.kill()
+        return self.harvest.finish()
 
     @staticmethod
     def _window(qemu):
@@ -400,6 +429,8 @@ class Machine:
         except OSError as e:
             raise VmError("cannot run %s: %s" % (argv[0], e)) from e
         finally:
+            if self.harvest:
+                self.harvest.start()
             errors.close()
             if bochs:
                 output.close()
@@ -420,6 +451,13 @@ class Machine:
         for s in (self.link, self.console, self.qmp_sock):
             if s:
                 s.close()
+        if self.harvest:
+            self.harvest.stop.set()
+        if self.ram_path:
+            try:
+                os.unlink(self.ram_path)
+            except OSError:
+                pass
         shutil.rmtree(self.dir, ignore_errors=True)
 
     # ------------------------------------------------------------- evidence

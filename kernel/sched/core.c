@@ -516,7 +516,7 @@ void sched_wake_new(struct task *child)
 	child->wait_start = rq->clock;
 	child->state = TASK_RUNNING;
 	runq_activate(rq, child, enq);
-	trace_fork(rq, child, current_task()->id);
+	trace_fork(rq, child);
 	trace_wakeup(rq, child, enq);
 	spin_unlock_raw(rq->lock);
 	irq_restore(irq);

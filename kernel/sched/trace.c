@@ -97,8 +97,10 @@ void trace_migrate_record(const struct task *p, unsigned to)
 	    machine_now());
 }
 
-void trace_fork_record(struct runq *rq, const struct task *child, u32 parent)
+void trace_fork_record(struct runq *rq, const struct task *child)
 {
+	u32 parent = machine_this_runq()->curr->id;
+
 	put(cpu_index(), TRACE_FORK, 0, rq->cpu, child->id, parent | (u64)(u16)child->prio << 32,
 	    child->comm, rq->clock);
 }
@@ -137,7 +139,9 @@ void trace_tick_record(struct runq *rq, u64 billed)
 
 void trace_cpu_record(unsigned event, unsigned flags, u32 id)
 {
-	put(cpu_index(), event, flags, 0, id, 0, current_task()->comm, machine_now());
+	static const char nobody[TASK_COMM_LEN];
+
+	put(cpu_index(), event, flags, 0, id, 0, nobody, machine_now());
 }
 
 void trace_policy_record(const char *name)

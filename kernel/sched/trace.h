@@ -131,7 +131,7 @@ void trace_start_cpu(struct runq *rq);
 void trace_switch_record(const struct task *prev, const struct task *next, unsigned how);
 void trace_wake_record(unsigned event, struct runq *rq, const struct task *p, u32 flags);
 void trace_migrate_record(const struct task *p, unsigned to);
-void trace_fork_record(struct runq *rq, const struct task *child, u32 parent);
+void trace_fork_record(struct runq *rq, const struct task *child);
 void trace_exec_record(const struct task *t);
 void trace_exit_record(struct runq *rq, const struct task *t);
 void trace_score_record(struct runq *rq, const struct task *p, enum score_cause cause, s64 score);
@@ -168,10 +168,10 @@ static inline void trace_migrate(const struct task *p, unsigned to)
 		trace_migrate_record(p, to);
 }
 
-static inline void trace_fork(struct runq *rq, const struct task *child, u32 parent)
+static inline void trace_fork(struct runq *rq, const struct task *child)
 {
 	if (trace_on(TRACE_FORK))
-		trace_fork_record(rq, child, parent);
+		trace_fork_record(rq, child);
 }
 
 /** trace_exec() - the current task @t has its new name. Context: any. */

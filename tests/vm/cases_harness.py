@@ -68,7 +68,7 @@ def options():
         (["--smp", "x"], b"--smp"),
         (["--boot", "tape"], b"tape"),
         (["--seed", "3"], b"--seed"),
-        (["--trace", "x.txt"], b"--trace"),
+        (["--trace", "x.wav"], b"--trace"),
         (["--add", "/no/such/file"], b"/no/such/file"),
         (["--build", "/no/such/dir"], b"/no/such/dir"),
         (["stray"], b"stray"),
