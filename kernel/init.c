@@ -62,28 +62,18 @@ static void cpu_main(unsigned index)
 	sched_idle_loop();
 }
 
-static u64 physical(const void *p)
-{
-	return virt_to_phys(p);
-}
-
 /*
- * Deterministic runs record always, so that whether somebody reads the records changes nothing. Rings: a MiB for each CPU, but
- * no more than an eighth of memory.
+ * Deterministic runs record always, so that whether somebody reads the records changes nothing.
  */
 static void start_tracing(void)
 {
 	const char *what = options.trace ? options.trace : options.det ? "all" : "off";
-	struct mem_stats st;
 
 	if (!trace_parse(*what ? what : "all", &trace_mask)) {
 		klog("trace=%s: unknown event, ignored", what);
 		trace_mask = 0;
 	}
-	if (!trace_mask)
-		return;
-	mem_stats(&st);
-	if (trace_alloc(min(st.total_pages * PAGE_SIZE / 8 / cpus_present, 1ull << 20), physical)) {
+	if (trace_mask && trace_make_rings()) {
 		klog("trace: no memory for the rings");
 		trace_mask = 0;
 	}

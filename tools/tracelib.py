@@ -165,7 +165,7 @@ class Trace:
         for number in sorted(pages):
             missing = (number - expected) * per_page
             records = [Event(t, cpu, kind, flags, a, ident, b, comm.rstrip(b"\0").split(b"\0")[0].decode("ascii", "replace"))
-                       for t, kind, flags, a, ident, b, comm in RECORD.iter_unpack(pages[number])]
+                       for t, kind, flags, a, ident, b, comm in RECORD.iter_unpack(pages[number]) if kind]
             if any(not 0 < e.kind < len(KINDS) for e in records):
                 raise TraceError("damaged trace: unknown event in page %d of CPU %d" % (number, cpu))
             if missing and records:

@@ -168,6 +168,7 @@ static void change_policy(void *arg)
 		running_joins(machine_runq(cpu));
 	others_join();
 	lend_again();
+	trace_policy(pol->name);
 	/* Everybody looks: who runs now was the old policy's choice, and an idle CPU may need its tick. */
 	for_each_cpu_in(cpu, &sched_online) runq_resched(machine_runq(cpu));
 }

@@ -253,6 +253,7 @@ static const struct device devices[] = {
 	{"console", MKDEV(5, 1), 0600, NULL, open_console},
 	{"ttyserver", MKDEV(10, 240), 0600, NULL, open_ttyserver},
 	{"vga", MKDEV(10, 241), 0600, &vga_ops, NULL},
+	{"trace", MKDEV(10, 243), 0644, &trace_file_ops, NULL},
 };
 
 static const struct device irq_device = {"irq", MKDEV(10, 242), 0600, NULL, open_irq};

@@ -215,6 +215,10 @@ int dev_init(void);	   /* 0 or -ENOMEM */
 int proc_init(void);	   /* 0 or -ENOMEM */
 int sched_text_init(void); /* /sys/sched; 0 or -ENOMEM */
 
+/** trace_make_rings() - memory for scheduler records, if there is none yet. Return: 0 or -ENOMEM. Context: task or start-up. */
+int trace_make_rings(void);
+extern const struct file_ops trace_file_ops;
+
 /** sys_exec_init() - the current process becomes program @path with argv { @path }; descriptors 0, 1, 2 are /dev/console. Return: 0 or -errno. */
 int sys_exec_init(const char *path);
 

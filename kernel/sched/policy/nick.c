@@ -137,6 +137,7 @@ static void woken(struct runq *rq, struct task *p, u32 flags)
 			add_time(p, slept / 2, true);
 	}
 	p->prio = effective_prio(p);
+	sched_note_score(rq, p, SCORE_WAKE, t->sleep_avg);
 	if (t->sequence != q->sequence)
 		t->used_slice = 0;
 	if (!by)
@@ -206,6 +207,7 @@ static bool nick_tick(struct runq *rq, struct task *p)
 	t->first_time_slice = 0;
 	if (!rt(p))
 		p->prio = effective_prio(p);
+	sched_note_score(rq, p, SCORE_SLICE, t->sleep_avg);
 	/* Everybody expires; only a task for which somebody better waits stays. */
 	array_add(rt(p) || p->prio == p->lent_prio ? q->active : q->expired, p);
 	return true;

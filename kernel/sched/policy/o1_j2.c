@@ -110,6 +110,7 @@ static void j2_enqueue(struct runq *rq, struct task *p, u32 flags)
 		t->sleep_avg = (u32)min((u64)t->sleep_avg + (rq->jiffies - t->stamp),
 					(u64)k.max_sleep_avg);
 		p->prio = effective_prio(p);
+		sched_note_score(rq, p, SCORE_WAKE, t->sleep_avg);
 	}
 	array_add(q->active, p);
 }
@@ -150,6 +151,7 @@ static bool j2_tick(struct runq *rq, struct task *p)
 	t->time_slice = (s32)time_slice(p);
 	if (!rt(p))
 		p->prio = effective_prio(p);
+	sched_note_score(rq, p, SCORE_SLICE, t->sleep_avg);
 	/* No limit: interactive tasks may keep the expired ones waiting for ever. */
 	array_add(rt(p) || interactive(p) ? q->active : q->expired, p);
 	return true;

@@ -34,8 +34,10 @@ FAMILY void ns_woken(struct runq *rq, struct task *p, u32 flags, bool credit, bo
 {
 	if (!(flags & (ENQ_WAKEUP | ENQ_MIGRATED)) || (flags & ENQ_SYNC))
 		return;
-	if (credit)
+	if (credit) {
 		recalc(p, rq->clock);
+		sched_note_score(rq, p, SCORE_WAKE, (s64)o1(p)->sleep_ns);
+	}
 	if (!keep || !o1(p)->activated)
 		o1(p)->activated = flags & ENQ_IRQ ? 2 : 1;
 	o1(p)->stamp = rq->clock;
@@ -62,6 +64,7 @@ FAMILY struct task *ns_pick_next(struct runq *rq, struct task *prev, u32 weight,
 			waited = waited * weight / 128;
 		array_del(next);
 		recalc(next, t->stamp + waited);
+		sched_note_score(rq, next, SCORE_WAKE, (s64)t->sleep_ns);
 		array_add(array, next);
 	}
 	t->activated = 0;
@@ -106,6 +109,7 @@ FAMILY bool ns_tick(struct runq *rq, struct task *p, const struct ns_tick_rules 
 	}
 	/* The slice that ends here is charged by the put_prev() to come: this priority is one slice late. */
 	p->prio = r.effective(p);
+	sched_note_score(rq, p, SCORE_SLICE, (s64)t->sleep_ns);
 	if (!q->expired_timestamp) /* also for one that stays active */
 		q->expired_timestamp = rq->jiffies;
 	array_add(r.interactive(p) && !r.starving(rq, q) ? q->active : q->expired, p);
