@@ -33,11 +33,12 @@ static inline unsigned bit_find_next(const u64 *map, unsigned bits, unsigned fro
 
 	if (from >= bits)
 		return bits;
-	word = map[w] & (~0ull << (from % 64));
+	/* Marked: some bitmaps are changed by atomic operations meanwhile, and looked at as a hint. */
+	word = READ_ONCE(map[w]) & (~0ull << (from % 64));
 	while (!word) {
 		if (++w >= BITMAP_WORDS(bits))
 			return bits;
-		word = map[w];
+		word = READ_ONCE(map[w]);
 	}
 	from = w * 64 + (unsigned)__builtin_ctzll(word);
 	return from < bits ? from : bits;

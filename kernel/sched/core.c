@@ -112,7 +112,7 @@ static inline unsigned put_current(struct runq *rq, struct task *prev, unsigned 
 
 static __attribute__((noinline)) struct task *pick_when_empty(struct runq *rq, struct task *prev)
 {
-	if (sched_overloaded)
+	if (READ_ONCE(sched_overloaded))
 		balance_pull_idle(rq);
 	if (rq->nr_running)
 		return sched_policy->pick_next(rq, prev);

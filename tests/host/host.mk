@@ -69,6 +69,23 @@ sim: $(B)/host/schedsim
 sim-cost: $(B)/host/schedsim $(B)/host/schedcost
 	$(Q)B=$(B) $(PYTHON) tests/host/sim_cost.py
 
+# The core with a thread for each CPU, under ThreadSanitizer. clang: volatile accesses are told apart.
+TSAN_CC := clang
+TSAN_SRC := tests/host/threads/threads.c $(filter kernel/%,$(SIM_SRC))
+TSAN_MS ?= 1500
+
+$(B)/host/threads: $(TSAN_SRC) $(SIM_HDR) tests/host/threads/include/arch/machine.h tests/host/host.mk
+	$(say) TSANCC $@
+	@mkdir -p $(@D)
+	$(Q)$(TSAN_CC) $(filter-out -fsanitize% -fno-sanitize% -Itests/host%,$(HOST_CFLAGS)) -Itests/host/threads/include \
+		-fsanitize=thread -mllvm -tsan-distinguish-volatile=1 -o $@ $(TSAN_SRC) -lpthread
+
+.PHONY: host-tsan
+host-tsan: $(B)/host/threads $(B)/host/schedsim
+	$(Q)bad=0; for p in $$($(B)/host/schedsim --list | cut -d' ' -f1); do for n in 2 4; do \
+		timeout 300 $(B)/host/threads $$p $$n $(TSAN_MS) $(SEED) || { echo "not ok - $$p on $$n CPUs"; bad=1; }; \
+	done; done; exit $$bad
+
 # Coverage-guided fuzzing, with clang's libFuzzer. An input that fails is kept as build/host/fuzz-crash-*, and then
 # made as short as a minute allows. CRASH=FILE runs and shortens one.
 FUZZ_CC := clang
@@ -89,7 +106,7 @@ ifdef CRASH
 	$(Q)$< -minimize_crash=1 -max_total_time=$(TIME) -detect_leaks=0 -exact_artifact_path=$(CRASH).short $(CRASH)
 else
 	$(Q)rm -f $(B)/host/fuzz-crash-*
-	$(Q)$< $(FUZZ_OPTIONS) -len_control=20 -max_total_time=$(TIME) -seed=$(SEED) $(B)/host/fuzz-corpus || { \
+	$(Q)$< $(FUZZ_OPTIONS) -len_control=0 -max_total_time=$(TIME) -seed=$(SEED) $(B)/host/fuzz-corpus || { \
 		crash=$$(ls $(B)/host/fuzz-crash-* | head -n 1); \
 		$(MAKE) -s fuzz-sched CRASH=$$crash >/dev/null 2>&1 || true; \
 		ls -l $$crash*; exit 1; }
