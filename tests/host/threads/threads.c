@@ -149,6 +149,10 @@ void machine_stop_others(void (*fn)(void *), void *arg)
 	machine_bug("no policy switches here");
 }
 
+void machine_stop_point(void)
+{
+}
+
 void machine_log(const char *fmt, ...)
 {
 }
