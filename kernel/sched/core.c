@@ -30,9 +30,9 @@ struct runq *task_rq_lock_again(struct runq *rq, struct task *p)
 {
 	do {
 		spin_unlock_raw(rq->lock);
-		rq = machine_runq(p->cpu);
+		rq = machine_runq(task_cpu(p));
 		spin_lock_raw(rq->lock);
-	} while (p->cpu != rq->cpu);
+	} while (task_cpu(p) != rq->cpu);
 	return rq;
 }
 

@@ -40,10 +40,19 @@ static inline u64 rq_clock_update(struct runq *rq, u64 now)
 	return now;
 }
 
+/*
+ * Who reads the new number and locks its queue sees all that was written under the old queue's lock: release here, acquire in
+ * task_cpu(). After the store the old lock protects nothing of @p.
+ */
 static inline void task_set_cpu(struct task *p, unsigned cpu)
 {
 	trace_migrate(p, cpu);
 	__atomic_store_n(&p->cpu, cpu, __ATOMIC_RELEASE);
+}
+
+static inline unsigned task_cpu(const struct task *p)
+{
+	return __atomic_load_n(&p->cpu, __ATOMIC_ACQUIRE);
 }
 
 /** task_rq_lock_again() - @p went from locked @rq to another queue: follow it. Return: its queue, locked. */
@@ -52,10 +61,10 @@ struct runq *task_rq_lock_again(struct runq *rq, struct task *p);
 /** task_rq_lock() - lock the queue that @p belongs to. Interrupts off. */
 static inline struct runq *task_rq_lock(struct task *p)
 {
-	struct runq *rq = machine_runq(p->cpu);
+	struct runq *rq = machine_runq(task_cpu(p));
 
 	spin_lock_raw(rq->lock);
-	return likely(p->cpu == rq->cpu) ? rq : task_rq_lock_again(rq, p);
+	return likely(task_cpu(p) == rq->cpu) ? rq : task_rq_lock_again(rq, p);
 }
 
 /** double_rq_lock() - lock two queues, lower address first; both may be one. Interrupts off, neither held. */

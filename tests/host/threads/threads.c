@@ -396,7 +396,9 @@ static void check(void)
 			machine_bug("cpu %u: %s", cpu, wrong);
 		if (rq->curr != rq->idle && ((struct thr_task *)rq->curr)->seen++)
 			machine_bug("task %u runs twice", rq->curr->id);
-		if (rq->curr == rq->idle && rq->nr_running && !h->need_resched)
+		/* With one queue for all, another CPU may have been asked to run what waits on this one's account. */
+		if (rq->curr == rq->idle && rq->nr_running && !h->need_resched &&
+		    !sched_policy->global_queue)
 			machine_bug("cpu %u idles with %u tasks", cpu, rq->nr_running);
 		if (h->need_resched && rq->curr == rq->idle && !h->resched_ipi && !h->migrate_ipi &&
 		    cpu != host_cpu && !h->tick_on)
