@@ -49,6 +49,23 @@ def parse(output):
     return found
 
 
+def selected(results, name, where):
+    """The lines @name whose fields are as @where says: window="spin"."""
+    return [r for n, r in results if n == name and all(r.get(k) == v for k, v in where.items())]
+
+
+def of(name, key, **where):
+    """A figure where several lines have one name: of("task/worker", "gap_max_ms", window="spin")."""
+
+    def figure(results):
+        found = [r[key] for r in selected(results, name, where) if key in r]
+        if len(found) != 1:
+            raise ValueError("%d figures %s.%s with %s in the output" % (len(found), name, key, where))
+        return found[0]
+
+    return figure
+
+
 def vm(policy, command, figure, smp=1, knobs=None, options=()):
     """A run of the whole machine: @command is given to sh. @knobs: tunables, from the start."""
     argv = ["--sched", policy, "--smp", str(smp)]
@@ -58,13 +75,13 @@ def vm(policy, command, figure, smp=1, knobs=None, options=()):
 
 
 def sim(policy, scenario, figure, cpus=1, knobs=None, params=None, options=()):
-    """A run of the simulator on experiments/scenarios/@scenario.scn."""
+    """A run of the simulator on tests/host/scenarios/@scenario.scn."""
     argv = ["--policy", policy, "--cpus", str(cpus)]
     for name, value in (knobs or {}).items():
         argv += ["--set", "%s=%s" % (name, value)]
     for name, value in (params or {}).items():
         argv += ["--param", "%s=%s" % (name, value)]
-    return Run("sim", argv + list(options) + ["experiments/scenarios/%s.scn" % scenario], figure)
+    return Run("sim", argv + list(options) + ["tests/host/scenarios/%s.scn" % scenario], figure)
 
 
 class Sample:
