@@ -133,6 +133,8 @@ struct tmpl {
 	char **slot_names;
 	struct sim_task **instances; /* by number; NULL once gone */
 	u32 nr_instances, room, live, to_start;
+	u32 runnable, running; /* of its tasks, now; runnable counts those that run */
+	u64 stalled_since; /* since when some are runnable and none runs; FOREVER: it is not so */
 	struct gstat *stat;
 };
 
@@ -305,7 +307,7 @@ extern u64 sim_seed;
 #define HIST_BUCKETS (64 * 16)
 
 struct gstat {
-	u64 wakeups, latency_max, gap_max;
+	u64 wakeups, latency_max, gap_max, stall_max;
 	u64 exec, vol, invol, migrations, billed, bytes;
 	u64 finished, life_sum, life_min, life_max, last_finish;
 	u64 units, units_min, units_max;

@@ -122,11 +122,28 @@ static void note_prio(struct sim_task *st)
 	g->prio_changes++;
 }
 
+/* A change of @t's runnable or running ones may begin or end a stall. Several changes at one instant are none. */
+static void note_stall(struct tmpl *t)
+{
+	if (t->runnable && !t->running) {
+		t->stalled_since = min(t->stalled_since, sim_now);
+		return;
+	}
+	if (t->stalled_since != FOREVER)
+		t->stat->stall_max =
+			max(t->stat->stall_max, sim_now - max(t->stalled_since, window_from));
+	t->stalled_since = FOREVER;
+}
+
 static void wrap_enqueue(struct runq *rq, struct task *p, u32 flags)
 {
 	touch(rq->cpu);
 	real->enqueue(rq, p, flags);
 	note_prio(sim_task_of(p));
+	if (flags & (ENQ_WAKEUP | ENQ_NEW)) {
+		sim_task_of(p)->tmpl->runnable++;
+		note_stall(sim_task_of(p)->tmpl);
+	}
 	if (!trace_file)
 		return;
 	if (flags & (ENQ_WAKEUP | ENQ_NEW)) {
@@ -142,6 +159,8 @@ static void wrap_dequeue(struct runq *rq, struct task *p, u32 flags)
 {
 	touch(rq->cpu);
 	real->dequeue(rq, p, flags);
+	if (flags & DEQ_SLEEP)
+		sim_task_of(p)->tmpl->runnable--; /* the switch from it follows at this instant */
 	if (trace_file && flags & (DEQ_PULLED | DEQ_MIGRATED))
 		trace("sched_migrate_task", "comm=%s pid=%u prio=%d orig_cpu=%u dest_cpu=%u",
 		      p->comm, p->id, p->prio, rq->cpu, host_cpu);
@@ -172,6 +191,14 @@ void report_switch(struct task *prev, struct task *next)
 		      trace_name(prev, a, sizeof(a)), prev->id, is_idle(prev) ? 120 : prev->prio,
 		      is_idle(prev) ? "R" : state_letter(prev), trace_name(next, b, sizeof(b)),
 		      next->id, is_idle(next) ? 120 : next->prio);
+	if (!is_idle(next)) {
+		st->tmpl->running++;
+		note_stall(st->tmpl);
+	}
+	if (!is_idle(prev)) {
+		sim_task_of(prev)->tmpl->running--;
+		note_stall(sim_task_of(prev)->tmpl);
+	}
 	if (is_idle(next))
 		return;
 	g = stat_of(st);
@@ -344,6 +371,7 @@ void report_open(void)
 		scn.tmpls[i]->stat = calloc(1, sizeof(struct gstat));
 		if (!scn.tmpls[i]->stat)
 			abort();
+		scn.tmpls[i]->stalled_since = FOREVER;
 	}
 	m.idle = host_ncpus;
 	count_length(0, (int)host_ncpus);
@@ -367,16 +395,19 @@ static double share(u64 part, u64 whole)
 static void print_group(const struct tmpl *t, const char *window, u64 length)
 {
 	const struct gstat *g = t->stat;
+	u64 stall = g->stall_max;
 	double s = (double)length / 1e9;
 
+	if (t->stalled_since != FOREVER)
+		stall = max(stall, sim_now - max(t->stalled_since, window_from));
 	printf("RESULT task/%s window=%s n=%u live=%u cpu_ms=%.3f share_pct=%.3f billed_pct=%.3f "
 	       "wakeups=%llu lat_p50_us=%.1f lat_p99_us=%.1f lat_max_us=%.1f gap_max_ms=%.3f "
-	       "vol=%llu invol=%llu migrations=%llu",
+	       "stall_max_ms=%.3f vol=%llu invol=%llu migrations=%llu",
 	       t->name, window, t->nr_instances, t->live, ms(g->exec),
 	       share(g->exec, length * host_ncpus),
 	       share(g->billed * sched_tick_ns, length * host_ncpus),
 	       (unsigned long long)g->wakeups, percentile(g, 0.5), percentile(g, 0.99),
-	       (double)g->latency_max / 1e3, ms(g->gap_max), (unsigned long long)g->vol,
+	       (double)g->latency_max / 1e3, ms(g->gap_max), ms(stall), (unsigned long long)g->vol,
 	       (unsigned long long)g->invol, (unsigned long long)g->migrations);
 	if (g->prio_n)
 		printf(" prio_min=%d prio_mean=%.2f prio_max=%d prio_changes=%llu", g->prio_min,
