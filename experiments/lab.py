@@ -40,12 +40,17 @@ def quoted(word):
 
 
 def parse(output):
-    """The RESULT lines of a text: [(name, {key: value text})]."""
+    """The RESULT lines of a text: [(name, {key: value text})]; of a self-test's verdict ("test/NAME", {"ok": "1"}),
+    of a line of a workload about a part of its time ("interval", {...})."""
     found = []
     for line in output.splitlines():
         words = line.split()
+        if words[:1] == ["interval"]:
+            words.insert(0, "RESULT")
         if words[:1] == ["RESULT"] and len(words) > 1:
             found.append((words[1], dict(w.split("=", 1) for w in words[2:] if "=" in w)))
+        elif words[:1] == ["ok"] or words[:2] == ["not", "ok"]:
+            found.append(("test/" + words[words.index("ok") + 2], {"ok": "1" if words[0] == "ok" else "0"}))
     return found
 
 
@@ -72,6 +77,11 @@ def vm(policy, command, figure, smp=1, knobs=None, options=()):
     for name, value in (knobs or {}).items():
         argv += ["--append", "sched.%s=%s" % (name, value)]
     return Run("vm", argv + list(options) + ["--", "sh", "-c", command], figure)
+
+
+def selftest(policy, glob, figure, smp=1):
+    """The kernel's own tests of that name, in the machine."""
+    return Run("vm", ["--sched", policy, "--smp", str(smp), "--selftest", glob], figure)
 
 
 def sim(policy, scenario, figure, cpus=1, knobs=None, params=None, options=()):

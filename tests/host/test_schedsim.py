@@ -178,6 +178,19 @@ def stall_is_of_the_group():
 
 
 @test
+def scores_at_wake_ups_are_counted():
+    def each_wake(policy, hz):
+        r, _, _ = run("ping_pong", "--policy", policy, "--hz", hz)
+        both = [r["task/ping"], r["task/pong"]]
+        return sum(t["rescored"] for t in both), sum(t["wakeups"] for t in both)
+
+    scored, woken = each_wake("o1-a3", "1000")
+    expect(woken > 50000 and abs(scored - woken) < 10, f"o1-a3, which counts every ns: {scored} of {woken}")
+    scored, woken = each_wake("o1-j2", "100")  # whole ticks: one at most of the 800 boundaries
+    expect(woken > 50000 and 200 < scored <= 801, f"o1-j2: {scored} of {woken}")
+
+
+@test
 def wasted_core():
     text = FREE + "cpus 2\nfor 1s\ntask hog count 2 cpus 0\nloop\nrun inf\nend\nend\n"
     r, _, _ = run(text)

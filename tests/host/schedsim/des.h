@@ -307,6 +307,7 @@ extern u64 sim_seed;
 #define HIST_BUCKETS (64 * 16)
 
 struct gstat {
+	u64 rescored; /* wake-ups at which the policy computed its figure of the task anew */
 	u64 wakeups, latency_max, gap_max, stall_max;
 	u64 exec, vol, invol, migrations, billed, bytes;
 	u64 finished, life_sum, life_min, life_max, last_finish;
