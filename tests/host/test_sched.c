@@ -36,6 +36,7 @@ int main(int argc, char **argv)
 	if (!fuzz_only) {
 		sim_policy = NULL;
 		switch_tests();
+		trace_tests();
 	}
 	return tap_plan();
 }
