@@ -7,6 +7,7 @@
  * a timer tick in one batch does not count. Everything is pinned to CPU 0.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -121,6 +122,30 @@ static int64_t yield_switch(long n)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return elapsed / 2; /* there and back */
+}
+
+static bool trace_control(const char *command)
+{
+	int fd = open("/dev/trace", O_WRONLY);
+	bool ok = fd >= 0 && write(fd, command, strlen(command)) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+/* What the record of a switch adds to it: the same switches with and without. */
+static int64_t trace_record(long n)
+{
+	int64_t off, on;
+
+	if (!trace_control("stop"))
+		return -1;
+	off = yield_switch(n);
+	if (off < 0 || !trace_control("start switch"))
+		return -1;
+	on = yield_switch(n);
+	return trace_control("stop") && on >= 0 ? on - off : -1;
 }
 
 /* A ring of n processes passing one byte; returns ns for hops hops, all of them timed. */
@@ -356,6 +381,7 @@ static const struct row {
 } rows[] = {
 	{"null_syscall", null_syscall, 2000, "getppid"},
 	{"yield_switch", yield_switch, 1000, "sched_yield to another process"},
+	{"trace_record", trace_record, 1000, "what recording adds to a switch"},
 	{"pipe_round_trip", pipe_round_trip, 500, "1 byte to another process and back"},
 	{"ring_hop", ring_hop, 2000, "token ring of 8 processes, per hop"},
 	{"pipe_block", pipe_block, 512, "4 KiB through a 64 KiB pipe, per block"},

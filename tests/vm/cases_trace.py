@@ -167,3 +167,17 @@ def filters():
             expect("trace=swich: unknown event" in f.read(), "no complaint about a wrong name; %s" % r)
         r = vm("--det", "--smp", "1", "--append", "trace=off", "--trace", folder + "/none.trace", cmd=["true"])
         expect(b"recorded nothing" in r.err and not os.path.exists(folder + "/none.trace"), str(r))
+
+
+@case("trace-inside", 60)
+def inside():
+    """The guest's trace program records a command, passes its status on, and its dump is a whole trace."""
+    r = vm("--smp", "2", cmd=["sh", "-c", "trace cmd -e switch,wake,life sh -c 'seq 1 50 | sort >/dev/null; exit 7'; "
+                              "echo $? >&2; trace start; cat /dev/trace >/dev/null; trace dump"])
+    expect(r.err.startswith(b"7\n") and b"busy" in r.err, str(r.err))
+    trace = tl.Trace(r.out)
+    counts = tl.Model(trace).counts
+    expect(trace.cpus == 2 and counts[tl.SWITCH] > 4 and counts[tl.EXEC] >= 2, "recorded: %s" % counts)
+    expect(not tl.Model(trace).problems, "broken: %s" % tl.Model(trace).problems)
+    r = vm("--smp", "1", cmd=["sh", "-c", "trace start -e swich; echo $?; trace; echo $?"])
+    expect(r.text == "1\n2\n" and b"start swich" in r.err, str(r))
