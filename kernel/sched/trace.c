@@ -157,13 +157,11 @@ void trace_policy_record(const char *name)
 
 /* ---------------------------------------------------------- control */
 
-int trace_alloc(size_t bytes, u64 (*physical)(const void *))
+static int make_rings(size_t bytes, u64 (*physical)(const void *))
 {
 	struct trace_control *c = &trace_control;
 	u32 pages = TRACE_MIN_PAGES;
 
-	if (c->nr_pages)
-		return 0;
 	while ((size_t)pages * 2 * TRACE_PAGE <= bytes)
 		pages *= 2;
 	c->nr_cpus = machine_cpus_present();
@@ -185,6 +183,19 @@ int trace_alloc(size_t bytes, u64 (*physical)(const void *))
 	for (unsigned cpu = 0; cpu < c->nr_cpus; cpu++)
 		open_page(&c->rings[cpu], cpu, 1);
 	return 0;
+}
+
+int trace_alloc(size_t bytes, u64 (*physical)(const void *))
+{
+	static u32 busy;
+	int ret;
+
+	/* Two at once would make the rings twice, the second time under the pens of CPUs that write already. */
+	if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+		return -EBUSY;
+	ret = trace_control.nr_pages ? 0 : make_rings(bytes, physical);
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+	return ret;
 }
 
 static void set_mask(void *arg)
@@ -320,7 +331,9 @@ const struct trace_page *trace_page_at(unsigned cpu, u64 number, size_t *used)
 		return NULL;
 	page = (const void *)(ring->pages + number % trace_control.nr_pages * TRACE_PAGE);
 	last = __atomic_load_n(&ring->number, __ATOMIC_ACQUIRE);
-	*used = number == last ? (size_t)((const u8 *)READ_ONCE(ring->next) - (const u8 *)page)
-			       : sizeof(*page) + TRACE_PER_PAGE * sizeof(struct trace_record);
-	return page->number == number ? page : NULL;
+	*used = sizeof(*page) + TRACE_PER_PAGE * sizeof(struct trace_record);
+	/* If the CPU went on to another page between the two loads, this one is full and @next lies elsewhere. */
+	if (number == last)
+		*used = min(*used, (size_t)((const u8 *)READ_ONCE(ring->next) - (const u8 *)page));
+	return READ_ONCE(page->number) == number ? page : NULL;
 }

@@ -101,7 +101,7 @@ extern u32 trace_mask;
 
 /**
  * trace_alloc() - make the rings, @bytes each (rounded down to a power of two pages), @physical gives addresses for readers
- * outside. Return: 0, -ENOMEM. Context: task or start-up; once; further calls return 0.
+ * outside. Return: 0, -ENOMEM, -EBUSY while another call makes them. Context: task or start-up; further calls return 0.
  */
 int trace_alloc(size_t bytes, u64 (*physical)(const void *));
 
@@ -123,7 +123,10 @@ const char *trace_event_name(unsigned event);
 /** trace_pages() - Return: how many pages of @cpu's ring can be read, from number *@first on; the last may be partly filled. */
 u64 trace_pages(unsigned cpu, u64 *first);
 
-/** trace_page_at() - page @number of @cpu's ring, or NULL if it is overwritten or not begun. @used: bytes of it that hold something. */
+/**
+ * trace_page_at() - page @number of @cpu's ring, or NULL if it is overwritten or not begun. @used: bytes of it that hold something. If
+ * something is recorded meanwhile the reader must look at the page's number again after it has copied it.
+ */
 const struct trace_page *trace_page_at(unsigned cpu, u64 number, size_t *used);
 
 /* ---- the hooks' slow parts; interrupts off. Use the inline functions below. ---- */

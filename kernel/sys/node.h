@@ -215,7 +215,7 @@ int dev_init(void);	   /* 0 or -ENOMEM */
 int proc_init(void);	   /* 0 or -ENOMEM */
 int sched_text_init(void); /* /sys/sched; 0 or -ENOMEM */
 
-/** trace_make_rings() - memory for scheduler records, if there is none yet. Return: 0 or -ENOMEM. Context: task or start-up. */
+/** trace_make_rings() - memory for scheduler records, if there is none yet. Return: 0, -ENOMEM or -EBUSY (just now being made). Context: task or start-up. */
 int trace_make_rings(void);
 extern const struct file_ops trace_file_ops;
 

@@ -59,13 +59,15 @@ static s64 emit(u8 *buf, size_t n, u64 pos, size_t *done, u64 at, const void *da
 }
 
 /* The @k-th page of all rings that holds something. Return: NULL after the last. */
-static const struct trace_page *nth_page(u64 k, size_t *used)
+static const struct trace_page *nth_page(u64 k, u64 *number, size_t *used)
 {
 	for (unsigned cpu = 0; cpu < trace_control.nr_cpus; cpu++) {
 		u64 first, count = trace_pages(cpu, &first);
 
-		if (k < count)
-			return trace_page_at(cpu, first + k, used);
+		if (k < count) {
+			*number = first + k;
+			return trace_page_at(cpu, *number, used);
+		}
 		k -= count;
 	}
 	return NULL;
@@ -85,7 +87,7 @@ static s64 trace_read(struct file *f, void *user_buf, size_t n, u64 *pos)
 	(void)f;
 	while (!err && done < n && !current_task()->signal_pending) {
 		u64 k = (*pos + done - sizeof(head)) / size, at = sizeof(head) + k * size;
-		size_t used = 0;
+		size_t used = 0, before = done;
 		const struct trace_page *page;
 		struct chunk_head chunk;
 
@@ -93,17 +95,22 @@ static s64 trace_read(struct file *f, void *user_buf, size_t n, u64 *pos)
 			err = -EBUSY;
 			break;
 		}
-		page = nth_page(k, &used);
+		page = nth_page(k, &chunk.number, &used);
 		if (!page)
 			break;
 		used -= sizeof(*page);
-		chunk = (struct chunk_head){page->number, page->cpu, PAGE_BYTES};
+		chunk.cpu = page->cpu;
+		chunk.bytes = PAGE_BYTES;
 		err = emit(user_buf, n, *pos, &done, at, &chunk, sizeof(chunk));
 		at += sizeof(chunk);
 		if (!err)
 			err = emit(user_buf, n, *pos, &done, at, page + 1, used);
 		if (!err)
 			err = emit(user_buf, n, *pos, &done, at + used, NULL, PAGE_BYTES - used);
+		if (READ_ONCE(page->number) != chunk.number) {
+			done = before; /* recording began after the look above, and the ring came round */
+			err = -EBUSY;
+		}
 	}
 	*pos += done;
 	return done ? (s64)done : err;
@@ -113,6 +120,7 @@ static s64 trace_write(struct file *f, const void *user_buf, size_t n, u64 *pos)
 {
 	char text[128];
 	u32 mask = TRACE_ALL;
+	int err;
 
 	(void)f, (void)pos;
 	if (n >= sizeof(text))
@@ -129,8 +137,9 @@ static s64 trace_write(struct file *f, const void *user_buf, size_t n, u64 *pos)
 	} else if (!strncmp(text, "start", 5) && (!text[5] || text[5] == ' ')) {
 		if (text[5] && text[6] && !trace_parse(text + 6, &mask))
 			return -EINVAL;
-		if (trace_make_rings())
-			return -ENOMEM;
+		err = trace_make_rings();
+		if (err)
+			return err;
 		trace_start(mask);
 	} else {
 		return -EINVAL;
