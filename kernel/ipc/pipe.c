@@ -65,9 +65,9 @@ static inline u32 piece(u32 pos, u32 n)
 /* ---- reading ---- */
 
 /*
- * A look without the lock, by somebody who looks again under it or is in the readers' queue. In this order of the loads a
- * pipe that seems empty was so after the first of them, whatever others do between the two; what a writer brings later, it
- * wakes a queued reader for.
+ * A look without the lock, by somebody who looks again under it or is in the readers' queue. "Empty" may be wrong: a writer and a
+ * reader that both come between the two loads can bring the tail to where the head was. But the last of them came after the
+ * look began, and finds whoever was in the queue by then: a writer wakes a reader, and so does a reader that leaves something.
  */
 static inline bool pipe_empty(const struct pipe *p)
 {
@@ -83,8 +83,10 @@ static __attribute__((noinline)) s64 no_data(struct pipe *p, const struct file *
 {
 	/* Before the look at the bytes, which the last writer may have left. */
 	bool has_writer = READ_ONCE(p->has_writer);
+	u32 head = READ_ONCE(p->head);
 
-	if (!pipe_empty(p))
+	/* The same head before and after: at the tail's load the pipe was empty indeed, or in between. */
+	if (head != READ_ONCE(p->tail) || head != READ_ONCE(p->head))
 		return READ_AGAIN;
 	if (!has_writer)
 		return 0;
