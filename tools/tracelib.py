@@ -168,8 +168,8 @@ class Trace:
                        for t, kind, flags, a, ident, b, comm in RECORD.iter_unpack(pages[number]) if kind]
             if any(not 0 < e.kind < len(KINDS) for e in records):
                 raise TraceError("damaged trace: unknown event in page %d of CPU %d" % (number, cpu))
+            self.lost[cpu] += missing
             if missing and records:
-                self.lost[cpu] += missing
                 events.append(Event(records[0].time, cpu, LOST, 0, 0, missing, 0, ""))
             events += records
             expected = number + 1

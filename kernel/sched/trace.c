@@ -37,11 +37,9 @@ static void open_page(struct trace_ring *ring, unsigned cpu, u64 number)
 	__atomic_store_n(&ring->number, number, __ATOMIC_RELEASE);
 }
 
-static __attribute__((noinline)) struct trace_record *next_page(struct trace_ring *ring,
-								unsigned cpu)
+static __attribute__((noinline)) void next_page(struct trace_ring *ring)
 {
-	open_page(ring, cpu, ring->number + 1);
-	return ring->next;
+	open_page(ring, (unsigned)(ring - trace_control.rings), ring->number + 1);
 }
 
 static inline __attribute__((always_inline)) void put(unsigned cpu, unsigned event, unsigned flags,
@@ -51,8 +49,6 @@ static inline __attribute__((always_inline)) void put(unsigned cpu, unsigned eve
 	struct trace_ring *ring = &trace_control.rings[cpu];
 	struct trace_record *r = ring->next;
 
-	if (unlikely(r == ring->end))
-		r = next_page(ring, cpu);
 	r->time = now;
 	r->event = (u8)event;
 	r->flags = (u8)flags;
@@ -61,6 +57,9 @@ static inline __attribute__((always_inline)) void put(unsigned cpu, unsigned eve
 	r->b = b;
 	__builtin_memcpy(r->comm, comm, sizeof(r->comm)); /* two moves, no call */
 	__atomic_store_n(&ring->next, r + 1, __ATOMIC_RELEASE);
+	/* At once and not before the next record: nothing has to be kept over the call. */
+	if (unlikely(r + 1 == ring->end))
+		next_page(ring);
 }
 
 static inline u64 pack(unsigned lo, unsigned mid, unsigned hi)

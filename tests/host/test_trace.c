@@ -76,13 +76,14 @@ static void fill_and_wrap(void)
 	u64 per_page = TRACE_PER_PAGE, first;
 
 	fresh(1, 1u << TRACE_IRQ);
-	/* Just full: all there, one page. */
-	for (u64 i = 0; i < per_page; i++)
+	/* Not full yet: one page. */
+	for (u64 i = 0; i < per_page - 1; i++)
 		trace_irq((unsigned)i & 0xff);
 	CHECK_EQ(trace_pages(0, &first), 1);
+	/* The record that fills it opens the second. */
+	trace_irq((unsigned)(per_page - 1) & 0xff);
 	expected_id = bad_order = 0;
 	CHECK_EQ(each(0, in_order), per_page);
-	/* One more opens the second page. */
 	trace_irq(per_page & 0xff);
 	CHECK_EQ(trace_pages(0, &first), 2);
 	/* On to 8 full pages and one record: the oldest page, and only it, is gone. */
@@ -100,9 +101,9 @@ static void fill_and_wrap(void)
 	for (u64 i = 8 * per_page + 1; i < 801 * per_page; i++)
 		trace_irq((unsigned)i & 0xff);
 	CHECK_EQ(trace_pages(0, &first), 8);
-	CHECK_EQ(first, 794);
-	expected_id = 793 * per_page;
-	CHECK_EQ(each(0, in_order), 8 * per_page);
+	CHECK_EQ(first, 795);
+	expected_id = 794 * per_page;
+	CHECK_EQ(each(0, in_order), 7 * per_page);
 	CHECK_EQ(bad_order, 0);
 }
 
