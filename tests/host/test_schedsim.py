@@ -467,9 +467,15 @@ def a_copier_looks_interactive():
 
 @test
 def niced_hogs_fill_a_cpu_when_apart():
-    mixed = run("seti", "--param", "apart=0")[0]["task/seti"]["share_pct"]
-    apart = run("seti", "--param", "apart=1")[0]["task/seti"]["share_pct"]
-    expect(mixed < 12 and apart > 1.4 * mixed, f"{apart} apart, {mixed} mixed")
+    def share(*args):
+        return run("seti", *args)[0]["task/seti"]["share_pct"]
+
+    for policy, hz in (("o1", "1000"), ("o1-j2", "100")):
+        never = ("--policy", policy, "--hz", hz, "--param", "wait=0", "--param")
+        near(share(*never, "apart=1"), 50, 0.1, f"{policy}: apart")
+        near(share(*never, "apart=0"), 100 / 10.2 if policy == "o1" else 10, 1, f"{policy}: mixed")  # slices 10 : 92 and 1 : 9
+    mixed, apart = share("--param", "apart=0"), share("--param", "apart=1")
+    expect(mixed < 12 and apart > 1.25 * mixed, f"{apart} apart, {mixed} mixed")
 
 
 def main():
