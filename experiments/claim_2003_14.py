@@ -8,7 +8,7 @@ def spin(policy, figure, **more):
 
 
 def best_pr(results):
-    """As top shows it: 0 is the best priority of ordinary tasks' range less 100."""
+    """As top shows it: the kernel's priority less 100."""
     return float(of("task/rxvt", "prio_min", window="spin")(results)) - 100
 
 

@@ -49,8 +49,9 @@ def parse(output):
             words.insert(0, "RESULT")
         if words[:1] == ["RESULT"] and len(words) > 1:
             found.append((words[1], dict(w.split("=", 1) for w in words[2:] if "=" in w)))
-        elif words[:1] == ["ok"] or words[:2] == ["not", "ok"]:
-            found.append(("test/" + words[words.index("ok") + 2], {"ok": "1" if words[0] == "ok" else "0"}))
+        verdict = re.match(r"(not )?ok \d+ (\w+)$", line)
+        if verdict:
+            found.append(("test/" + verdict[2], {"ok": "0" if verdict[1] else "1"}))
     return found
 
 
