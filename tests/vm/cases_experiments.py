@@ -41,6 +41,8 @@ def verdicts():
     expect(m.worst(["yes", "undecided", "no"]) == "no" and m.worst(["yes", "undecided"]) == "undecided", "worst()")
     results = m.parse("x\nRESULT a b=1 c=2\nRESULT a b=3\n")
     expect(results == [("a", {"b": "1", "c": "2"}), ("a", {"b": "3"})], repr(results))
+    results = m.parse("KTAP version 1\nok 1 x\nnot ok 2 y\nok\nok then\ninterval at_ms=1 n=2\n")
+    expect(results == [("test/x", {"ok": "1"}), ("test/y", {"ok": "0"}), ("interval", {"at_ms": "1", "n": "2"})], repr(results))
     try:
         m.Run("vm", [], "a.b").value("RESULT a b=1\nRESULT a b=3\n")
         expect(False, "two figures of one name were taken for one")
