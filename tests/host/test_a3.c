@@ -233,6 +233,21 @@ static void a3_yielders(void)
 	CHECK_EQ(sim_rq(1)->nr_running, 1);
 }
 
+/* By jiffies what lies between two ticks is no time at all. */
+static void a3_tick_clock(void)
+{
+	for (int ticks = 0; ticks < 2; ticks++) {
+		struct task *t = one_running(1000, true);
+
+		sched_set_tunable("tick_clock", ticks);
+		jump(sim_rq(0)->clock % MS ? MS - sim_now % MS : 0); /* to a whole tick */
+		sim_block(TASK_INTERRUPTIBLE);
+		jump(7 * MS + 600 * NSEC_PER_USEC);
+		CHECK(task_wake(t, TASK_INTERRUPTIBLE, 0));
+		CHECK_EQ(o1(t)->sleep_ns, ticks ? 7 * MS : 7 * MS + 600 * NSEC_PER_USEC);
+	}
+}
+
 void a3_tests(void)
 {
 	sim_policy = "o1-a3";
@@ -245,4 +260,5 @@ void a3_tests(void)
 	TEST(a3_fork_and_exit);
 	TEST(a3_warm_tasks);
 	TEST(a3_yielders);
+	TEST(a3_tick_clock);
 }

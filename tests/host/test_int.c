@@ -332,6 +332,51 @@ static void int_starvation_and_preemption(void)
 	CHECK(q_of(0)->expired_timestamp != 0);
 }
 
+/* O16.2's restriction: a user task that a task woke waits however much better it is; one that an interrupt woke does not. */
+static void int_preempt_rule(void)
+{
+	struct task *a = one_running(1000, true), *b;
+	struct runq *rq = sim_rq(0);
+
+	b = sim_spawn(0);
+	b->address_space = 1;
+	b->prio = (s16)(a->prio - 1);
+	CHECK(sched_policy->preempts(rq, b, ENQ_WAKEUP));
+	sched_set_tunable("preempt_rule", 1);
+	CHECK(!sched_policy->preempts(rq, b, ENQ_WAKEUP));
+	CHECK(sched_policy->preempts(rq, b, ENQ_WAKEUP | ENQ_IRQ));
+	CHECK(sched_policy->preempts(rq, b, ENQ_PULLED));
+	b->address_space = 0;
+	CHECK(sched_policy->preempts(rq, b, ENQ_WAKEUP));
+}
+
+/* A task that is picked again is charged at once or, with charge_rule, when another is picked; the sum is the same. */
+static void int_charge_rule(void)
+{
+	for (int rule = 0; rule < 2; rule++) {
+		struct task *t = one_running(1000, true), *other;
+
+		sched_set_tunable("charge_rule", rule);
+		sleep_ns(102 * MS, TASK_INTERRUPTIBLE, false);
+		CHECK_EQ(o1(t)->sleep_ns, 1020 * MS);
+		jump(10 * MS);
+		schedule();
+		CHECK(current_task() == t);
+		CHECK_EQ(o1(t)->sleep_ns, (rule ? 1020 : 1010) * MS);
+		jump(5 * MS);
+		other = sim_spawn(0);
+		place(other, q_of(0)->active, 100);
+		schedule();
+		CHECK(current_task() == other);
+		CHECK_EQ(o1(t)->sleep_ns, 1005 * MS);
+	}
+	/* One that goes to sleep has been charged once: its credit falls by one. */
+	one_running(1000, true);
+	sched_set_tunable("charge_rule", 1);
+	sleep_ns(50 * NSEC_PER_USEC, TASK_INTERRUPTIBLE, false);
+	CHECK_EQ(o1(current_task())->credit, -1);
+}
+
 void int_tests(void)
 {
 	sim_policy = "o1-int";
@@ -346,4 +391,6 @@ void int_tests(void)
 	TEST(int_round_robin);
 	TEST(int_fork_and_exit);
 	TEST(int_starvation_and_preemption);
+	TEST(int_preempt_rule);
+	TEST(int_charge_rule);
 }

@@ -16,7 +16,7 @@
 static s64 min_timeslice = 10, max_timeslice = 200, max_sleep_avg = 1000, starvation_limit = 1000,
 	   child_penalty = 95, parent_penalty = 100, exit_weight = 3, bonus_ratio = 25,
 	   interactive_delta = 2, granularity = 25, on_runqueue_weight = 30, slice_ratio = 2,
-	   force_bonus0, cache_decay = 6, hot_rule = 1, hot_unit = 10, balance_fix;
+	   force_bonus0, cache_decay = 6, hot_rule = 1, hot_unit = 10, balance_fix, tick_clock;
 
 #define A3 "A3, by the lines that O12.2 removed"
 static const struct tunable a3_tunables[] = {
@@ -39,6 +39,8 @@ static const struct tunable a3_tunables[] = {
 	{"hot_rule", "0 none, 1 as published, 2 as intended", 0, 2, 1, &hot_rule, A3 " is 1"},
 	{"hot_unit", "log2 ns", 0, 20, 10, &hot_unit, A3 " is 10; 20 is about a ms"},
 	{"balance_fix", "bool", 0, 1, 0, &balance_fix, "sched-balance-fix of 23 August 2003 is 1"},
+	{"tick_clock", "bool", 0, 1, 0, &tick_clock,
+	 "experiment of August 2003: sched_clock() from jiffies, not from the cycle counter"},
 };
 
 /* The same in ticks and ns. */
@@ -58,6 +60,7 @@ static void a3_setup(void)
 	k.granularity = max(family_ticks(granularity), 1u);
 	k.on_runqueue_weight = (u32)(on_runqueue_weight * 128 / 100);
 	k.balance_flags = balance_fix ? BALANCE_IDLE_BUSY : 0;
+	ns_whole_ticks = tick_clock ? NSEC_PER_SEC / sched_hz : 0;
 	k.bonus_levels = (s32)(USER_PRIOS * bonus_ratio / 100);
 	k.max_sleep_ns = (u64)max_sleep_avg * NSEC_PER_MSEC;
 	k.sleep_bound = max(k.sleep_bound, k.max_sleep_ns);
@@ -157,8 +160,8 @@ static void a3_put_prev(struct runq *rq, struct task *prev, unsigned how)
 {
 	struct o1_task *t = o1(prev);
 
-	t->sleep_ns -= min(ns_since(rq->clock, t->stamp, k.max_sleep_ns), t->sleep_ns);
-	t->stamp = rq->clock;
+	t->sleep_ns -= min(ns_since(ns_clock(rq), t->stamp, k.max_sleep_ns), t->sleep_ns);
+	t->stamp = ns_clock(rq);
 }
 
 static bool a3_preempts(struct runq *rq, struct task *p, u32 flags)

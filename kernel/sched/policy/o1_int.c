@@ -25,7 +25,7 @@ static s64 min_timeslice = 10, max_timeslice = 200, starvation_limit = 100, chil
 	   parent_penalty = 100, exit_weight = 3, bonus_ratio = 25, interactive_delta = 2,
 	   granularity = 25, on_runqueue_weight = 30, credit_rule = RULE_O18_1,
 	   credit_threshold = 100, credit_band = 25, stopped_fix, force_bonus0, cache_decay = 6,
-	   hot_rule = 1, hot_unit = 10, balance_fix;
+	   hot_rule = 1, hot_unit = 10, balance_fix, preempt_rule, charge_rule;
 
 #define O18 "O18.1int"
 static const struct tunable int_tunables[] = {
@@ -53,6 +53,10 @@ static const struct tunable int_tunables[] = {
 	{"hot_rule", "0 none, 1 as published, 2 as intended", 0, 2, 1, &hot_rule, O18 " is 1"},
 	{"hot_unit", "log2 ns", 0, 20, 10, &hot_unit, O18 " is 10; 20 is about a ms"},
 	{"balance_fix", "bool", 0, 1, 0, &balance_fix, "sched-balance-fix of 23 August 2003 is 1"},
+	{"preempt_rule", "0 plain, 1 only interrupts preempt for a user task", 0, 1, 0,
+	 &preempt_rule, O18 " is 0; 1 was in O16.2 alone"},
+	{"charge_rule", "0 at every schedule(), 1 only if another task is picked", 0, 1, 0,
+	 &charge_rule, O18 " is 0; 1 was suggested in August 2003"},
 };
 
 /* The same in ticks and ns. */
@@ -246,28 +250,44 @@ static void int_enqueue(struct runq *rq, struct task *p, u32 flags)
 	array_add(q->active, p);
 }
 
-static struct task *int_pick_next(struct runq *rq, struct task *prev)
-{
-	return ns_pick_next(rq, prev, k.on_runqueue_weight, recalc);
-}
-
 /* Charge the time since it was switched in; running costs a HIGH task less. */
-static void int_put_prev(struct runq *rq, struct task *prev, unsigned how)
+static void charge(struct runq *rq, struct task *prev)
 {
 	struct o1_task *t = o1(prev);
-	u64 ran = ns_since(rq->clock, t->stamp, k.max_sleep_ns);
+	u64 ran = ns_since(ns_clock(rq), t->stamp, k.max_sleep_ns);
 
 	if (high_credit(prev))
 		ran /= (u64)max(current_bonus(prev), 1);
 	t->sleep_ns -= min(ran, t->sleep_ns);
 	if (!t->sleep_ns)
 		credit_down(prev);
-	t->stamp = rq->clock;
+	t->stamp = ns_clock(rq);
+}
+
+static struct task *int_pick_next(struct runq *rq, struct task *prev)
+{
+	struct task *next = ns_pick_next(rq, prev, k.on_runqueue_weight, recalc);
+
+	if (unlikely(charge_rule) && next != prev && prev != rq->idle &&
+	    prev->on_rq == ON_RQ_QUEUED)
+		charge(rq, prev); /* put_prev() left it out */
+	return next;
+}
+
+/* With charge_rule one that may be picked again is left as it is until it is known whether it is. */
+static void int_put_prev(struct runq *rq, struct task *prev, unsigned how)
+{
+	if (likely(!charge_rule) || prev->on_rq != ON_RQ_QUEUED)
+		charge(rq, prev);
 }
 
 static bool int_preempts(struct runq *rq, struct task *p, u32 flags)
 {
-	return !(flags & (ENQ_SYNC | ENQ_FORK)) && p->prio < rq->curr->prio;
+	if (flags & (ENQ_SYNC | ENQ_FORK))
+		return false;
+	if (preempt_rule && (flags & ENQ_WAKEUP) && !(flags & ENQ_IRQ) && user(p))
+		return false;
+	return p->prio < rq->curr->prio;
 }
 
 static bool int_tick(struct runq *rq, struct task *p)

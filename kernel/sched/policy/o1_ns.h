@@ -18,11 +18,20 @@ static inline u64 ns_since(u64 now, u64 stamp, u64 most)
 	return now <= stamp ? 0 : min(now - stamp, most);
 }
 
+/* Length of a tick if the clock is to be read in whole ticks, as from jiffies; 0: in ns. Each policy has its own. */
+static u64 ns_whole_ticks;
+
+/** ns_clock() - Return: the time, as fine as the policy's clock is. */
+static inline u64 ns_clock(const struct runq *rq)
+{
+	return unlikely(ns_whole_ticks) ? rq->clock - rq->clock % ns_whole_ticks : rq->clock;
+}
+
 FAMILY void ns_task_init(struct runq *rq, struct task *p, u32 slice)
 {
 	family_task_init(p);
 	o1(p)->time_slice = (s32)slice;
-	o1(p)->stamp = rq->clock;
+	o1(p)->stamp = ns_clock(rq);
 }
 
 /**
@@ -35,12 +44,12 @@ FAMILY void ns_woken(struct runq *rq, struct task *p, u32 flags, bool credit, bo
 	if (!(flags & (ENQ_WAKEUP | ENQ_MIGRATED)) || (flags & ENQ_SYNC))
 		return;
 	if (credit) {
-		recalc(p, rq->clock);
+		recalc(p, ns_clock(rq));
 		sched_note_score(rq, p, SCORE_WAKE, (s64)o1(p)->sleep_ns);
 	}
 	if (!keep || !o1(p)->activated)
 		o1(p)->activated = flags & ENQ_IRQ ? 2 : 1;
-	o1(p)->stamp = rq->clock;
+	o1(p)->stamp = ns_clock(rq);
 }
 
 static inline void ns_dequeue(struct runq *rq, struct task *p, u32 flags)
@@ -58,7 +67,7 @@ FAMILY struct task *ns_pick_next(struct runq *rq, struct task *prev, u32 weight,
 	struct prio_array *array = t->array;
 
 	if (t->activated > 0) {
-		u64 waited = ns_since(rq->clock, t->stamp, ~0ull);
+		u64 waited = ns_since(ns_clock(rq), t->stamp, ~0ull);
 
 		if (t->activated == 1)
 			waited = waited * weight / 128;
@@ -69,7 +78,7 @@ FAMILY struct task *ns_pick_next(struct runq *rq, struct task *prev, u32 weight,
 	}
 	t->activated = 0;
 	if (next != prev)
-		t->stamp = rq->clock;
+		t->stamp = ns_clock(rq);
 	return next;
 }
 
@@ -126,7 +135,7 @@ FAMILY bool ns_fork(struct runq *rq, struct task *parent, struct task *child,
 	c->sleep_ns = p->sleep_ns;
 	c->time_slice = (p->time_slice + 1) / 2;
 	c->first_time_slice = 1;
-	c->stamp = rq->clock;
+	c->stamp = ns_clock(rq);
 	child->prio = effective(child);
 	p->time_slice /= 2;
 	if (p->time_slice)
@@ -149,7 +158,7 @@ static inline void ns_reap(struct task *child, struct task *parent, u32 max_slic
 /** ns_cold() - as published: the time since the stamp in units of 2^@shift ns (10: about a us) against @decay in ms. */
 static inline bool ns_cold(const struct runq *src, const struct task *p, s64 shift, s64 decay)
 {
-	return (s64)(ns_since(src->clock, o1(p)->stamp, ~0ull) >> shift) > decay;
+	return (s64)(ns_since(ns_clock(src), o1(p)->stamp, ~0ull) >> shift) > decay;
 }
 
 #endif

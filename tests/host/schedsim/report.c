@@ -571,7 +571,7 @@ int policy_score(const struct task *t)
 	return (int)(now * 1000 / max);
 }
 
-/* "prio 115 sleep_avg 5 of 10" becomes " prio=115 sleep_avg=5 sleep_avg_of=10". */
+/* "prio 115 sleep_avg 5 of 10 LOW" becomes " prio=115 sleep_avg=5 sleep_avg_of=10 LOW=1": a word in capitals is a flag. */
 void report_sample(struct sim_task *st)
 {
 	char text[sizeof(shown)], key[64] = "", *word, *rest;
@@ -588,6 +588,8 @@ void report_sample(struct sim_task *st)
 
 		if (value && *key)
 			printf(" %s=%s", key, word);
+		else if (!value && strspn(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == strlen(word))
+			printf(" %s=1", word);
 		if (!value && !strcmp(word, "of") && strlen(key) + 4 < sizeof(key))
 			strcat(key, "_of");
 		else if (!value)
