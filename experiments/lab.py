@@ -72,6 +72,21 @@ def of(name, key, **where):
     return figure
 
 
+def samples(results, name, start_s=0.0, end_s=float("inf")):
+    """The lines of the simulator's `sample`, from one time to another."""
+    return [r for r in selected(results, "sample/" + name, {}) if start_s <= float(r["t_ms"]) / 1000 < end_s]
+
+
+def flagged(name, flag, start_s, end_s):
+    """A figure: % of the samples that carry @flag."""
+
+    def figure(results):
+        found = samples(results, name, start_s, end_s)
+        return 100.0 * sum(flag in r for r in found) / len(found)
+
+    return figure
+
+
 def vm(policy, command, figure, smp=1, knobs=None, options=()):
     """A run of the whole machine: @command is given to sh. @knobs: tunables, from the start."""
     argv = ["--sched", policy, "--smp", str(smp)]
@@ -156,6 +171,16 @@ def ratio(one, other, low=None, high=None):
     words = "%s/%s" % (one, other)
     return Expectation("%s%s%s" % ("%g < " % low if low is not None else "", words,
                                    " < %g" % high if high is not None else ""), judge)
+
+
+def near(one, other, within):
+    """All of one quartile range is within @within of all of the other."""
+
+    def judge(s):
+        a, b = s[one], s[other]
+        return worst([decide(a.q1 - b.q3, a.q3 - b.q1, within), decide(b.q1 - a.q3, b.q3 - a.q1, within)])
+
+    return Expectation("|%s - %s| < %g" % (one, other, within), judge)
 
 
 def worst(verdicts):

@@ -441,6 +441,14 @@ def estimators_break():
 
 
 @test
+def samples_carry_flags():
+    samples = run("credit", "--policy", "o1-int", "--set", "credit_threshold=5")[0]["sample/x[0]/all"]
+    low = [s["t_ms"] for s in samples if "LOW" in s]
+    expect(low and 5000 < low[0] < 10000 and low[-1] < 12000, "a start-up of 10 s is not LOW from its half to its end")
+    expect(all((s["credit"] < -51) == ("LOW" in s) for s in samples), "LOW does not agree with the credit")
+
+
+@test
 def yielders_stay_where_they_are():
     expect(run("yielders")[0]["machine"]["first_balanced_ms"] == "never", "hot_rule 1 spreads them")
     spread = run("yielders", "--set", "hot_rule=0")[0]["machine"]["first_balanced_ms"]
