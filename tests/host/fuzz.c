@@ -389,8 +389,13 @@ void fuzz_bytes(const u8 *data, size_t size)
 
 	if (size < 8)
 		return;
-	while (sched_policy_nth(policies))
-		policies++;
+	/* What an earlier input tuned must not decide about this one, or a failure could not be repeated alone. */
+	while (sched_policy_nth(policies)) {
+		const struct sched_policy *p = sched_policy_nth(policies++);
+
+		for (unsigned i = 0; i < p->nr_tunables; i++)
+			*p->tunables[i].value = p->tunables[i].def;
+	}
 	sim_policy = sched_policy_nth(data[0] % policies)->name;
 	sim_input_left = 0;
 	in_window = false;

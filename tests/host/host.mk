@@ -91,7 +91,7 @@ host-tsan: $(B)/host/threads $(B)/host/schedsim
 FUZZ_CC := clang
 TIME ?= 60
 FUZZ_SRC := $(patsubst tests/host/test_%,,$(filter-out %/policy_test.c,$(HOST_SCHED_SRC))) tests/host/fuzz_sched.c \
-	kernel/sched/policy_test.c kernel/sched/policy/o1.c
+	kernel/sched/policy_test.c $(HOST_OWN_POLICY)
 FUZZ_OPTIONS := -max_len=6000 -timeout=60 -detect_leaks=0 -verbosity=1 -print_final_stats=1 -artifact_prefix=$(B)/host/fuzz-
 
 $(B)/host/fuzz-sched: $(FUZZ_SRC) $(HOST_HDR) tests/host/host.mk
