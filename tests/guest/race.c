@@ -552,87 +552,6 @@ TEST(sigframe_and_siginfo_leak_nothing)
 		CHECK(((unsigned char *)&info)[i] == 0);
 }
 
-static long mem_free_kib(void)
-{
-	static char text[2048];
-	int fd = open("/proc/meminfo", O_RDONLY);
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-	char *at;
-
-	close(fd);
-	CHECK(n > 0);
-	text[n] = '\0';
-	at = strstr(text, "MemFree:");
-	CHECK(at);
-	return strtol(at + 8, NULL, 10);
-}
-
-static volatile bool trace_done;
-
-static void *trace_commander(void *arg)
-{
-	static const char *const commands[] = {"start", "stop", "clear", "start switch", "stop"};
-	int fd = open("/dev/trace", O_WRONLY);
-
-	(void)arg;
-	CHECK(fd >= 0);
-	while (!flag)
-		spin(1);
-	for (int i = 0; i < 400; i++) {
-		const char *c = commands[i % 5];
-
-		CHECK(write(fd, c, strlen(c)) == (ssize_t)strlen(c) || errno == EBUSY);
-	}
-	trace_done = true;
-	close(fd);
-	return NULL;
-}
-
-/* Everything that was read is a head and pages as they should be, whatever starts and stops meanwhile. */
-static void check_trace_stream(const unsigned char *buf, size_t n)
-{
-	for (size_t at = 40; at + 16 <= n; at += 16 + 4080) {
-		uint64_t number;
-		uint32_t cpu, bytes;
-
-		memcpy(&number, buf + at, 8);
-		memcpy(&cpu, buf + at + 8, 4);
-		memcpy(&bytes, buf + at + 12, 4);
-		CHECK(number > 0 && cpu < 255 && bytes == 4080);
-		for (size_t r = at + 16; r + 40 <= n && r + 40 <= at + 16 + bytes; r += 40)
-			CHECK(buf[r + 8] < 17); /* the event */
-	}
-}
-
-/* The rings of /dev/trace are made once, and a reader that recording catches up with reads nothing else. */
-TEST(trace_is_started_stopped_and_read_by_several)
-{
-	static unsigned char buf[4 << 20];
-	long before, cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	pthread_t t[4];
-	int fd = open("/dev/trace", O_RDONLY);
-
-	if (fd < 0)
-		return; /* Linux */
-	memset(buf, 1, sizeof(buf));
-	before = mem_free_kib();
-	for (int i = 0; i < 4; i++)
-		CHECK(pthread_create(&t[i], NULL, trace_commander, NULL) == 0);
-	flag = 1;
-	while (!trace_done) {
-		ssize_t n, all = 0;
-
-		CHECK(lseek(fd, 0, SEEK_SET) == 0);
-		while ((n = read(fd, buf + all, sizeof(buf) - (size_t)all)) > 0)
-			all += n;
-		CHECK(n == 0 || errno == EBUSY);
-		check_trace_stream(buf, (size_t)all);
-	}
-	for (int i = 0; i < 4; i++)
-		pthread_join(t[i], NULL);
-	CHECK(before - mem_free_kib() < 1024 * cpus + 700);
-}
-
 static const struct test tests[] = {
 	T(sigreturn_restarts_no_system_call),
 	T(sigtimedwait_takes_signals_ignored_by_default),
@@ -651,7 +570,6 @@ static const struct test tests[] = {
 	T(exec_ends_threads_that_change_masks),
 	T(sigframe_and_siginfo_leak_nothing),
 	T(threads_set_one_itimer),
-	T(trace_is_started_stopped_and_read_by_several),
 };
 
 TEST_MAIN
