@@ -265,3 +265,27 @@ SELFTEST(mutex_interrupted)
 	EXPECT(selftest_join(tb));
 	EXPECT_EQ(b.result, 0);
 }
+
+/* The one wake-up of an unlock goes to a waiter whose signal came first: it must hand it to the next, or that sleeps for ever. */
+SELFTEST(mutex_wake_passed_on)
+{
+	struct mutex m;
+	struct lock_job a = {&m, 1}, b = {&m, 1};
+	struct task *ta, *tb;
+
+	mutex_init(&m);
+	mutex_lock(&m);
+	ta = selftest_spawn(lock_once, &a, "first");
+	if (!EXPECT(ta) || !EXPECT(test_until(test_asleep(ta))))
+		return;
+	tb = selftest_spawn(lock_once, &b, "second");
+	if (!EXPECT(tb) || !EXPECT(test_until(test_asleep(tb))))
+		return;
+	ta->signal_pending = 1; /* without the wake-up: the unlock's is the only one */
+	mutex_unlock(&m);
+	EXPECT(selftest_join(ta));
+	EXPECT_EQ(a.result, -ERESTARTSYS);
+	if (!EXPECT(test_until(b.result == 0)))
+		test_signal(tb);
+	EXPECT(selftest_join(tb));
+}
