@@ -10,13 +10,18 @@
 #include "internal.h"
 
 static volatile u64 counters[MAX_CPUS];
+static volatile bool midway[MAX_CPUS]; /* that CPU is where it may not be preempted */
 static volatile u32 counting;
 
 static void counter_task(void *arg)
 {
 	while (counting) {
 		preempt_disable();
+		midway[cpu_index()] = true;
 		counters[cpu_index()]++;
+		for (unsigned i = 0; i < 20; i++)
+			__asm__ volatile("pause");
+		midway[cpu_index()] = false;
 		preempt_enable();
 		cpu_relax();
 	}
@@ -24,7 +29,7 @@ static void counter_task(void *arg)
 
 struct stop_check {
 	u64 before[MAX_CPUS];
-	u32 moved, not_alone;
+	u32 moved, not_alone, midway;
 };
 
 static u32 inside;
@@ -36,8 +41,10 @@ static void while_stopped(void *arg)
 
 	if (__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST))
 		s->not_alone++;
-	for (unsigned i = 0; i < cpus_present; i++)
+	for (unsigned i = 0; i < cpus_present; i++) {
 		s->before[i] = counters[i];
+		s->midway += midway[i];
+	}
 	end = machine_now() + 200 * NSEC_PER_USEC;
 	while (machine_now() < end)
 		__asm__ volatile("pause");
@@ -56,7 +63,7 @@ static void stopper(void *arg)
 	}
 }
 
-/* Two tasks stop the machine again and again while others count: nobody counts meanwhile, and nobody hangs. */
+/* Two tasks stop the machine again and again while others count: nobody counts meanwhile, nobody is caught where preemption is off, nobody hangs. */
 SELFTEST(machine_stop_others)
 {
 	static struct stop_check checks[2];
@@ -75,6 +82,7 @@ SELFTEST(machine_stop_others)
 			selftest_join(stoppers[i]);
 		EXPECT_EQ(checks[i].moved, 0);
 		EXPECT_EQ(checks[i].not_alone, 0);
+		EXPECT_EQ(checks[i].midway, 0);
 	}
 	counting = 0;
 	for (unsigned i = 0; i < n; i++)
