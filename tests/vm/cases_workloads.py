@@ -146,6 +146,9 @@ def pipe_interval():
     (total,) = results(r.text, "pipe_switch")
     expect(len(rows) >= 3, str(r))
     moved, switches = (sum(int(row[k]) for row in rows) for k in ("bytes", "switches"))
-    expect(0.6 * 40000 < moved <= 40000, str(r))
-    expect(abs(switches / moved - float(total["switches_per_byte"])) < 0.35, str(r))
-    expect(int(rows[-1]["switches"]) > 1.5 * int(rows[-1]["bytes"]), str(r))
+    expect(0.5 * 40000 < moved <= 40000, str(r))
+    # The last interval is cut off and has no line: between no and two switches for each of its bytes.
+    left = float(total["switches_per_byte"]) * 40000 - switches
+    expect(-100 <= left <= 2 * (40000 - moved) + 100, "%.0f switches have no interval: %s" % (left, r))
+    # The writer's credit runs out in the end: locked in is what some interval shows, not what the last one must.
+    expect(max(int(row["switches"]) / int(row["bytes"]) for row in rows) > 1.5, str(r))
