@@ -3,7 +3,7 @@
 
 from lab import Claim, above, below, ratio, vm
 
-BYTES = 150000
+BYTES = 1048576  # as in the thread
 
 
 def switcher(policy, sleep, key="switches_per_byte"):

@@ -82,3 +82,14 @@ def incremental():
         for user in users:
             built = os.path.getmtime(os.path.join(ROOT, "build", "obj", user + ".o"))
             expect(built >= start, "%s is not rebuilt when %s changes" % (user, changed))
+
+
+@case("fuzz-sched", 200)
+def fuzz_sched():
+    """The fuzzer is built from today's policies and finds nothing in three seconds; make fuzz-sched takes longer."""
+    make(ROOT, "fuzz-sched", "TIME=3")
+
+
+@case("host-tsan", 400, full=True)
+def host_tsan():
+    make(ROOT, "host-tsan")
