@@ -254,7 +254,7 @@ FAMILY bool family_lend(struct runq *rq, struct task *p, int prio,
 	p->lent_prio = (s16)prio;
 	family_change_prio(p, own_prio(p));
 	/* Borrowed urgency does not wait for the arrays to change places. */
-	if (o1(p)->array == q->expired && p->prio < old) {
+	if (o1(p)->array && o1(p)->array == q->expired && p->prio < old) {
 		array_del(p);
 		array_add(q->active, p);
 	}
