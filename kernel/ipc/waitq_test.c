@@ -242,6 +242,14 @@ static void lock_once(void *arg)
 	j->result = r;
 }
 
+/* A task that sleeps on the mutex of @j by now. Return: NULL, after a failed expectation, if it could not be had. */
+static struct task *spawn_waiter(struct lock_job *j, const char *name)
+{
+	struct task *t = selftest_spawn(lock_once, j, name);
+
+	return EXPECT(t) && EXPECT(test_until(test_asleep(t))) ? t : NULL;
+}
+
 /* A waiter that gives up because of a signal leaves the lock and the other waiters in order. */
 SELFTEST(mutex_interrupted)
 {
@@ -251,11 +259,11 @@ SELFTEST(mutex_interrupted)
 
 	mutex_init(&m);
 	mutex_lock(&m);
-	ta = selftest_spawn(lock_once, &a, "first");
-	if (!EXPECT(ta) || !EXPECT(test_until(test_asleep(ta))))
+	ta = spawn_waiter(&a, "first");
+	if (!ta)
 		return;
-	tb = selftest_spawn(lock_once, &b, "second");
-	if (!EXPECT(tb) || !EXPECT(test_until(test_asleep(tb))))
+	tb = spawn_waiter(&b, "second");
+	if (!tb)
 		return;
 	test_signal(ta);
 	EXPECT(selftest_join(ta));
@@ -275,11 +283,11 @@ SELFTEST(mutex_wake_passed_on)
 
 	mutex_init(&m);
 	mutex_lock(&m);
-	ta = selftest_spawn(lock_once, &a, "first");
-	if (!EXPECT(ta) || !EXPECT(test_until(test_asleep(ta))))
+	ta = spawn_waiter(&a, "first");
+	if (!ta)
 		return;
-	tb = selftest_spawn(lock_once, &b, "second");
-	if (!EXPECT(tb) || !EXPECT(test_until(test_asleep(tb))))
+	tb = spawn_waiter(&b, "second");
+	if (!tb)
 		return;
 	ta->signal_pending = 1; /* without the wake-up: the unlock's is the only one */
 	mutex_unlock(&m);
