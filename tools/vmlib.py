@@ -22,6 +22,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import elflibs  # noqa: E402
 import newc  # noqa: E402
 import tracelib  # noqa: E402
 
@@ -165,6 +166,23 @@ def split_add(spec):
     return spec, "/bin/" + os.path.basename(spec)
 
 
+def add_files(archive, host, guest):
+    """Put a file, or a directory with all that is in it, into the archive, and what dynamic programs need."""
+    if os.path.isdir(host):
+        archive.add_dir(guest)
+        for name in sorted(os.listdir(host)):
+            add_files(archive, os.path.join(host, name), guest + "/" + name)
+        return
+    with open(host, "rb") as f:
+        data = f.read()
+        execute = os.fstat(f.fileno()).st_mode & 0o111 or guest.startswith("/bin/")
+    archive.add_file(guest, data, 0o755 if execute else 0o644)
+    if execute:
+        for path, library in elflibs.companions(host, guest).items():
+            with open(library, "rb") as f:
+                archive.add_file(path, f.read(), 0o755)
+
+
 def free_port():
     """A TCP port for gdb: 1234 if it can be had."""
     for port in (1234, 0):
@@ -233,18 +251,11 @@ class Machine:
             archive.add_file("/vm/argv", b"".join(a + b"\0" for a in cfg.command))
         if cfg.stdin_data is not None:
             archive.add_file("/vm/stdin", cfg.stdin_data)
-        for spec in cfg.add:
-            host, guest = split_add(spec)
-            try:
-                with open(host, "rb") as f:
-                    data = f.read()
-                    execute = os.fstat(f.fileno()).st_mode & 0o111
-            except OSError as e:
-                raise VmError("--add: %s" % e) from e
-            try:
-                archive.add_file(guest, data, 0o755 if execute or guest.startswith("/bin/") else 0o644)
-            except ValueError as e:
-                raise VmError("--add: %s" % e) from e
+        try:
+            for spec in cfg.add:
+                add_files(archive, *split_add(spec))
+        except (OSError, ValueError, elflibs.ElfError) as e:
+            raise VmError("--add: %s" % e) from e
         if cfg.boot != "kernel":
             # The disc's grub.cfg sources this; the disk itself is the module.
             cfg_text = "set args='%s'\n" % cfg.kernel_args().replace("'", "'\\''")

@@ -43,6 +43,7 @@
 #define ENOTEMPTY    39
 #define ELOOP	     40
 #define EOVERFLOW    75
+#define ELIBBAD	     80
 #define EOPNOTSUPP   95
 #define EAFNOSUPPORT 97
 #define ETIMEDOUT    110

@@ -132,7 +132,7 @@ static bool blank(char c)
  * "#! interpreter [argument]": argv becomes interpreter, argument, @path, argv[1]... Return: 0 with the interpreter's path in @interp
  * (SCRIPT_LINE bytes); -ENOEXEC if the line makes no sense.
  */
-static int script_args(struct arg_buf *ab, const struct node *n, const char *path, char *interp)
+static int script_args(struct arg_buf *ab, const struct program *n, const char *path, char *interp)
 {
 	char line[SCRIPT_LINE];
 	size_t len = min(n->size - 2, (u64)SCRIPT_LINE - 1);
@@ -182,6 +182,42 @@ static void note_exe(struct node *n)
 	kfree(buf, PATH_MAX);
 }
 
+/* Find the file of a program. It stays while the reference of @n does. */
+static int find_program(const char *path, struct node **n, struct program *prog)
+{
+	int err = path_walk_at((u64)AT_FDCWD, path, WALK_FOLLOW, n, NULL);
+
+	if (err)
+		return err;
+	if (!S_ISREG((*n)->mode) || !((*n)->mode & S_IXUGO) || (*n)->ops != &archive_ops) {
+		node_put(*n);
+		return -EACCES;
+	}
+	*prog = (struct program){
+		.data = (*n)->data, .size = (*n)->size, .object = &(*n)->object, .path = path};
+	return 0;
+}
+
+/* @prog is no script: load it, and the interpreter that it asks for. */
+static int exec_program(struct program *prog, const struct exec_args *args)
+{
+	struct node *n = NULL;
+	struct program interp;
+	const char *path;
+	int err = exec_interp(prog, &path);
+
+	if (!err && path) {
+		err = find_program(path, &n, &interp);
+		if (err)
+			return err;
+		prog->interp = &interp;
+	}
+	if (!err)
+		err = exec_load(prog, args);
+	node_put(n);
+	return err;
+}
+
 /* @ab holds argv and envp. @path may be replaced by an interpreter's. */
 static int exec_path(const char *path, struct arg_buf *ab)
 {
@@ -191,24 +227,16 @@ static int exec_path(const char *path, struct arg_buf *ab)
 	int err;
 
 	for (unsigned depth = 0;; depth++) {
-		err = path_walk_at((u64)AT_FDCWD, path, WALK_FOLLOW, &n, NULL);
+		err = find_program(path, &n, &prog);
 		if (err)
 			return err;
-		if (!S_ISREG(n->mode) || !(n->mode & S_IXUGO) || n->ops != &archive_ops) {
-			err = -EACCES;
-			break;
-		}
-		if (n->size < 2 || n->data[0] != '#' || n->data[1] != '!') {
-			prog = (struct program){.data = n->data,
-						.size = n->size,
-						.object = &n->object,
-						.path = path};
-			err = exec_load(&prog, &ab->args);
+		if (prog.size < 2 || prog.data[0] != '#' || prog.data[1] != '!') {
+			err = exec_program(&prog, &ab->args);
 			if (!err)
 				note_exe(n);
 			break;
 		}
-		err = depth < SCRIPT_DEPTH ? script_args(ab, n, path, interp) : -ELOOP;
+		err = depth < SCRIPT_DEPTH ? script_args(ab, &prog, path, interp) : -ELOOP;
 		if (err)
 			break;
 		node_put(n);

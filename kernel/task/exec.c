@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Loading ELF64 programs, static or position-independent, into a new address space, with Linux's start-up stack.
+ * Loading ELF64 programs, and the interpreter of a dynamic one, into a new address space, with Linux's start-up stack.
  *
  * Everything that can fail is done on the side; the old program is given up only when the new one stands.
  */
@@ -67,6 +67,7 @@ struct image {
 	const struct elf64_header *eh;
 	struct mm *mm;
 	u64 bias, entry, phdr, end; /* end: of the highest segment */
+	u64 base, start;	    /* of the interpreter, or 0; where the program starts */
 };
 
 /* Check everything about the headers that later steps rely on. */
@@ -147,8 +148,6 @@ static int map_program(struct image *img)
 	int err;
 
 	for (unsigned i = 0; i < img->eh->phnum; i++, ph++) {
-		if (ph->type == PT_INTERP)
-			return -ENOEXEC; /* dynamic programs: not yet (docs/limits.md) */
 		if (ph->type != PT_LOAD || !ph->memsz)
 			continue;
 		err = check_segment(img, ph);
@@ -166,8 +165,56 @@ static int map_program(struct image *img)
 	img->entry = img->eh->entry + img->bias;
 	if (!loads || img->entry >= USER_END || img->entry < USER_MIN)
 		return -ENOEXEC;
-	img->mm->brk_start = img->mm->brk = img->end;
 	return 0;
+}
+
+int exec_interp(const struct program *prog, const char **path)
+{
+	struct image img = {0};
+	int err = check_header(prog, &img);
+
+	*path = NULL;
+	for (unsigned i = 0; !err && !*path && i < img.eh->phnum; i++) {
+		const struct elf64_phdr *ph = phdrs(&img) + i;
+
+		if (ph->type != PT_INTERP)
+			continue;
+		if (ph->filesz < 2 || ph->offset >= prog->size ||
+		    ph->filesz > prog->size - ph->offset || prog->data[ph->offset + ph->filesz - 1])
+			err = -ENOEXEC;
+		else
+			*path = (const char *)prog->data + ph->offset;
+	}
+	return err;
+}
+
+/* Load the interpreter of @img, if it has one, where there is room: it will load the rest. */
+static int map_interp(struct image *img)
+{
+	struct image in = {.mm = img->mm};
+	const struct program *prog = img->prog->interp;
+	u64 end = 0;
+	int err;
+
+	img->start = img->entry;
+	if (!prog)
+		return 0;
+	if (prog->size < sizeof(struct elf64_header))
+		return -EIO;
+	err = check_header(prog, &in);
+	for (unsigned i = 0; !err && i < in.eh->phnum; i++)
+		if (phdrs(&in)[i].type == PT_LOAD)
+			end = max(end, phdrs(&in)[i].vaddr + phdrs(&in)[i].memsz);
+	if (!err && in.bias) {
+		in.bias = mm_find_free(img->mm, 0, ALIGN_UP(min(end, USER_END), PAGE_SIZE));
+		if (!in.bias)
+			return -ENOMEM;
+	}
+	if (!err)
+		err = map_program(&in);
+	img->base = in.bias;
+	img->start = in.entry;
+	return err == -ENOEXEC ? -ELIBBAD : err;
 }
 
 /** struct stack_image - the top of the new stack, built in kernel memory and written at once. */
@@ -217,7 +264,7 @@ static int build_stack(struct image *img, const struct exec_args *args, u64 *sp)
 	AUX(AT_PHENT, sizeof(struct elf64_phdr));
 	AUX(AT_PHNUM, img->eh->phnum);
 	AUX(AT_PAGESZ, PAGE_SIZE);
-	AUX(AT_BASE, 0);
+	AUX(AT_BASE, img->base);
 	AUX(AT_FLAGS, 0);
 	AUX(AT_ENTRY, img->entry);
 	AUX(AT_UID, 0);
@@ -343,6 +390,9 @@ int exec_load(const struct program *prog, const struct exec_args *args)
 	err = map_program(&img);
 	if (!err)
 		err = map_stack(img.mm, args->size);
+	img.mm->brk_start = img.mm->brk = img.end;
+	if (!err)
+		err = map_interp(&img);
 	if (!err)
 		err = build_stack(&img, args, &sp);
 	if (!err)
@@ -366,7 +416,7 @@ int exec_load(const struct program *prog, const struct exec_args *args)
 	arch_thread_exec(&t->arch);
 	regs = arch_user_regs(&t->arch);
 	*regs = (struct regs){
-		.rip = img.entry,
+		.rip = img.start,
 		.cs = USER_CS,
 		.rflags = 0x202,
 		.rsp = sp,

@@ -190,6 +190,7 @@ struct program {
 	size_t size;
 	struct vm_object *object; /* maps its pages, if its data is page-aligned; else NULL */
 	const char *path;
+	const struct program *interp; /* what loads it (PT_INTERP), or NULL */
 };
 /** struct exec_args - copied-in argument and environment strings, back to back, NUL-terminated. */
 struct exec_args {
@@ -198,8 +199,14 @@ struct exec_args {
 	unsigned argc, envc;
 };
 /**
+ * exec_interp() - the interpreter that @prog asks for. Return: 0 and *@path, which lies in @prog (NULL: it needs none); -ENOEXEC (no ELF
+ * program, or a name that is none).
+ */
+int exec_interp(const struct program *prog, const char **path);
+/**
  * exec_load() - replace the current process's program. On success the user registers are set for the new program and the caller returns to user
- * mode. Return: 0; -ENOEXEC (corrupt or foreign ELF; nothing changed); -ENOMEM; -E2BIG.
+ * mode. Return: 0; -ENOEXEC (corrupt or foreign ELF; nothing changed); the same of the interpreter: -ELIBBAD, -EIO if it has not even a
+ * header; -ENOMEM; -E2BIG.
  */
 int exec_load(const struct program *prog, const struct exec_args *args);
 

@@ -428,6 +428,32 @@ TEST(exec_of_broken_files_is_enoexec)
 	CHECK(run_bad("refused") >= 8);
 }
 
+TEST(exec_with_a_bad_interpreter)
+{
+	static const struct {
+		const char *file;
+		int err;
+	} cases[] = {{"interp-missing", ENOENT},
+		     {"interp-directory", EACCES},
+		     {"interp-garbage", ELIBBAD},
+		     {"interp-wrong-machine", ELIBBAD},
+		     {"interp-empty", EIO}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		pid_t pid = check_fork();
+
+		if (pid == 0) {
+			char *argv[] = {"x", NULL};
+
+			if (chdir(find_bad_dir()))
+				_exit(1);
+			execve(cases[i].file, argv, environ);
+			_exit(errno);
+		}
+		check_exit(pid, cases[i].err);
+	}
+}
+
 TEST(exec_of_doomed_files_ends_only_the_process)
 {
 	CHECK(run_bad("doomed") >= 7);
@@ -486,6 +512,7 @@ static const struct test tests[] = {
 	T(exec_errors),
 	T(exec_too_many_arguments),
 	T(exec_of_broken_files_is_enoexec),
+	T(exec_with_a_bad_interpreter),
 	T(exec_of_doomed_files_ends_only_the_process),
 };
 
