@@ -28,6 +28,8 @@ struct vm_object;
 #define O_NOFOLLOW  0400000u
 #define O_CLOEXEC   02000000u
 #define O_PATH	    010000000u
+/* Internal, in the flags of one call's copy of a struct file: no SIGPIPE. */
+#define FILE_NO_SIGPIPE (1u << 31)
 
 #define POLLIN	   0x001u
 #define POLLPRI	   0x002u
@@ -37,6 +39,7 @@ struct vm_object;
 #define POLLNVAL   0x020u
 #define POLLRDNORM 0x040u
 #define POLLWRNORM 0x100u
+#define POLLRDHUP  0x2000u
 
 typedef s64 file_read_fn(struct file *f, void *user_buf, size_t n, u64 *pos);
 typedef s64 file_write_fn(struct file *f, const void *user_buf, size_t n, u64 *pos);
@@ -82,6 +85,19 @@ s64 pipe_set_size(struct file *f, u64 size);
 s64 pipe_size(struct file *f);
 /** file_is_pipe() - Return: whether @f is an end of a pipe. */
 bool file_is_pipe(const struct file *f);
+
+/** pipe_shut() - end the pipe for both sides, whoever holds the ends: the reader gets what is left and the end of file, a writer EPIPE. */
+void pipe_shut(struct file *f);
+
+/** socket_pair() - two connected stream sockets. @flags: O_NONBLOCK. Return: 0 or -ENOMEM. */
+int socket_pair(struct file *pair[2], unsigned flags);
+bool file_is_socket(const struct file *f);
+#define SOCKET_ALL (1u << 30) /* wait for all bytes asked for */
+/** socket_receive()/socket_send() - read and write of a socket with @flags: O_NONBLOCK, FILE_NO_SIGPIPE, SOCKET_ALL. */
+s64 socket_receive(struct file *f, void *buf, size_t n, unsigned flags);
+s64 socket_send(struct file *f, const void *buf, size_t n, unsigned flags);
+/** socket_shut() - end what comes in, what goes out, or both, for both sides. */
+void socket_shut(struct file *f, bool in, bool out);
 
 /** tty_open_program()/tty_open_server() - the two sides of the terminal: /dev/console, /dev/tty; /dev/ttyserver. Return: 0 or -errno, *out. */
 int tty_open_program(unsigned flags, struct node *node, struct file **out);

@@ -315,7 +315,7 @@ static __attribute__((noinline)) s64 write_slow(struct pipe *p, const struct fil
 		waitq_wake(&p->readers, 1, 0);
 	if (pass)
 		waitq_wake(&p->writers, 1, 0);
-	if (err == -EPIPE && !kernel_task())
+	if (err == -EPIPE && !kernel_task() && !(f->flags & FILE_NO_SIGPIPE))
 		signal_send_current(SIGPIPE);
 	return done ? (s64)done : err;
 }
@@ -422,6 +422,17 @@ static void close_end(struct pipe *p, bool *end, struct waitq *others)
 	waitq_wake(others, 0, 0);
 	if (!__atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL))
 		pipe_destroy(p);
+}
+
+void pipe_shut(struct file *f)
+{
+	struct pipe *p = f->object;
+
+	mutex_lock(&p->lock);
+	p->has_reader = p->has_writer = false;
+	mutex_unlock(&p->lock);
+	waitq_wake(&p->readers, 0, 0);
+	waitq_wake(&p->writers, 0, 0);
 }
 
 static void pipe_read_release(struct file *f)

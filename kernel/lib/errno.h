@@ -48,6 +48,13 @@
 #define EAFNOSUPPORT 97
 #define ETIMEDOUT    110
 
+/* Of sockets. */
+#define ENOTSOCK	88
+#define EMSGSIZE	90
+#define EPROTONOSUPPORT 93
+#define ESOCKTNOSUPPORT 94
+#define EISCONN		106
+
 /* Internal: never reaches user mode. The system call is restarted, or becomes EINTR, when a signal is delivered. */
 #define ERESTARTSYS    512 /* restart if SA_RESTART or no handler */
 #define ERESTARTNOHAND 514 /* restart only if no handler runs */

@@ -405,19 +405,11 @@ SYSCALL3(ioctl, fd, cmd, arg)
 	return ret;
 }
 
-static s64 make_pipe(u64 user_fds, u64 flags)
+s64 fd_install_pair(struct file *ends[2], bool cloexec, u64 user_fds)
 {
-	struct file *ends[2];
-	bool cloexec = flags & O_CLOEXEC;
 	s64 fds[2];
 	s32 out[2];
-	s64 ret;
 
-	if (flags & ~(u64)(O_CLOEXEC | O_NONBLOCK))
-		return -EINVAL;
-	ret = pipe_create(ends, flags & O_NONBLOCK);
-	if (ret)
-		return ret;
 	fds[0] = fd_install(ends[0], 0, cloexec);
 	if (fds[0] < 0) {
 		file_put(ends[0]);
@@ -432,12 +424,22 @@ static s64 make_pipe(u64 user_fds, u64 flags)
 	}
 	out[0] = (s32)fds[0];
 	out[1] = (s32)fds[1];
-	if (copy_to_user((void *)user_fds, out, sizeof(out))) {
-		sys_close((u64)fds[0], 0, 0, 0, 0, 0);
-		sys_close((u64)fds[1], 0, 0, 0, 0, 0);
-		return -EFAULT;
-	}
-	return 0;
+	if (!copy_to_user((void *)user_fds, out, sizeof(out)))
+		return 0;
+	sys_close((u64)fds[0], 0, 0, 0, 0, 0);
+	sys_close((u64)fds[1], 0, 0, 0, 0, 0);
+	return -EFAULT;
+}
+
+static s64 make_pipe(u64 user_fds, u64 flags)
+{
+	struct file *ends[2];
+	s64 err;
+
+	if (flags & ~(u64)(O_CLOEXEC | O_NONBLOCK))
+		return -EINVAL;
+	err = pipe_create(ends, flags & O_NONBLOCK);
+	return err ? err : fd_install_pair(ends, flags & O_CLOEXEC, user_fds);
 }
 
 SYSCALL1(pipe, user_fds)
@@ -448,15 +450,4 @@ SYSCALL1(pipe, user_fds)
 SYSCALL2(pipe2, user_fds, flags)
 {
 	return make_pipe(user_fds, flags);
-}
-
-/* No address family exists yet. */
-SYSCALL0(socket)
-{
-	return -EAFNOSUPPORT;
-}
-
-SYSCALL0(socketpair)
-{
-	return -EAFNOSUPPORT;
 }

@@ -9,6 +9,8 @@
 #include "ipc/file.h"
 #include "task/thread.h"
 
+#define RW_MAX	 0x7ffff000ull /* bytes of one call, as on Linux */
+#define IOV_MAX	 1024
 #define FD_MAX	 1024 /* hard limit of descriptors in a table */
 #define FD_SMALL 32   /* that fit without a second allocation */
 
@@ -67,7 +69,18 @@ static inline void fd_put(struct fd_ref ref)
  */
 s64 fd_install(struct file *file, unsigned from, bool cloexec);
 
+/**
+ * fd_install_pair() - give both @ends (taken over in any case) descriptors and write them to user memory, all or nothing.
+ * Return: 0, -EMFILE, -ENOMEM, -EFAULT.
+ */
+s64 fd_install_pair(struct file *ends[2], bool cloexec, u64 user_fds);
+
 /** fd_next() - Return: the lowest open descriptor >= @fd in @files, or FD_MAX. */
 unsigned fd_next(struct files *files, unsigned fd);
+
+/** transfer_fn - a read or a write of @n bytes; what @state points to is between it and its caller (the file position). */
+typedef s64 transfer_fn(struct file *f, u64 buf, u64 n, u64 *state);
+/** transfer_vector() - one call of @fn for each part of an array of struct iovec that is not empty. Return: bytes moved, -EFAULT, -EINVAL, as @fn. */
+s64 transfer_vector(transfer_fn *fn, struct file *f, u64 user_iov, u64 count, u64 *state);
 
 #endif

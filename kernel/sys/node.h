@@ -25,6 +25,7 @@ struct process;
 #define S_IFDIR	   0040000u
 #define S_IFREG	   0100000u
 #define S_IFLNK	   0120000u
+#define S_IFSOCK   0140000u
 #define S_ISDIR(m) (((m)&S_IFMT) == S_IFDIR)
 #define S_ISREG(m) (((m)&S_IFMT) == S_IFREG)
 #define S_ISLNK(m) (((m)&S_IFMT) == S_IFLNK)

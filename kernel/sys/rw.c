@@ -7,8 +7,6 @@
 #include "sys/fd.h"
 #include "sys/node.h"
 
-#define RW_MAX	  0x7ffff000ull /* bytes of one call, as on Linux */
-#define IOV_MAX	  1024
 #define IOV_CHUNK 8
 
 static inline s64 file_read(struct file *f, u64 buf, u64 n, u64 *pos)
@@ -20,8 +18,6 @@ static inline s64 file_write(struct file *f, u64 buf, u64 n, u64 *pos)
 {
 	return f->write(f, (const void *)buf, min(n, RW_MAX), pos);
 }
-
-typedef s64 transfer_fn(struct file *f, u64 buf, u64 n, u64 *pos);
 
 /* The descriptor is bad, or its table is shared. */
 static __attribute__((noinline)) s64 transfer(transfer_fn *fn, u64 fd, u64 buf, u64 n)
@@ -84,7 +80,7 @@ struct iovec {
  * One call of the file for each part that is not empty. A pipe's atomic writes hold for each part, not for the whole
  * (docs/limits.md).
  */
-static s64 transfer_vector(transfer_fn *fn, struct file *f, u64 user_iov, u64 count)
+s64 transfer_vector(transfer_fn *fn, struct file *f, u64 user_iov, u64 count, u64 *state)
 {
 	struct iovec iov[IOV_CHUNK];
 	u64 done = 0;
@@ -101,7 +97,7 @@ static s64 transfer_vector(transfer_fn *fn, struct file *f, u64 user_iov, u64 co
 			continue;
 		if ((s64)part->len < 0)
 			return done ? (s64)done : -EINVAL;
-		ret = fn(f, part->base, min(part->len, RW_MAX - done), &f->pos);
+		ret = fn(f, part->base, min(part->len, RW_MAX - done), state);
 		if (ret < 0)
 			return done ? (s64)done : ret;
 		done += (u64)ret;
@@ -118,7 +114,9 @@ static s64 vector_call(transfer_fn *fn, u64 fd, u64 user_iov, u64 count)
 
 	if (!ref.file)
 		return -EBADF;
-	ret = (u32)count <= IOV_MAX ? transfer_vector(fn, ref.file, user_iov, (u32)count) : -EINVAL;
+	ret = (u32)count <= IOV_MAX
+		      ? transfer_vector(fn, ref.file, user_iov, (u32)count, &ref.file->pos)
+		      : -EINVAL;
 	fd_put(ref);
 	return ret;
 }

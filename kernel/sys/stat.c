@@ -53,7 +53,7 @@ static s64 stat_nameless(struct file *f, u64 user_st)
 	struct kstat st = {.dev = 2,
 			   .ino = (u64)f->object >> 4 & 0xffffffff,
 			   .nlink = 1,
-			   .mode = S_IFIFO | 0600,
+			   .mode = file_is_socket(f) ? S_IFSOCK | 0777 : S_IFIFO | 0600,
 			   .blksize = PAGE_SIZE};
 
 	return copy_to_user((void *)user_st, &st, sizeof(st));

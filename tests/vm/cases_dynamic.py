@@ -110,6 +110,6 @@ def hackbench():
     path = shutil.which("hackbench")
     if not path:
         raise Skip("no hackbench (package rt-tests)")
-    for mode in ("-p",), ("-p", "-T"):
+    for mode in ("-p",), ("-p", "-T"), (), ("-T",):
         r = vm("--smp", "4", "--add", path, cmd=["hackbench", "-g", "2", "-l", "50", *mode])
         expect(b"Time: " in r.out, str(r))
