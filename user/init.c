@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * init - process 1: keeps the console server running, gives the terminal a shell or the host link
+ * init - process 1: keeps the console server and the file server of /tmp running, gives the terminal a shell or the host link
  * its command, reaps orphans and takes the machine down.
  *
  * Everything init waits for (a child's end, a request to power off, the time to restart something)
@@ -22,6 +22,7 @@
 
 #define BACKOFF_MIN_MS 100
 #define BACKOFF_MAX_MS 2000
+#define READY_MS       2000 /* longest wait for ramfs */
 #define SHORT_LIFE_MS  1000 /* a service that dies sooner waits longer before its next start */
 
 struct service {
@@ -118,6 +119,18 @@ static void run_hostlink(bool again)
 	execve("/sbin/hostlink", argv, env);
 }
 
+static int ready[2] = {-1, -1}; /* closed by ramfs when it has mounted itself, the first time */
+
+static void run_ramfs(bool again)
+{
+	char *const env[] = {"PATH=/bin:/sbin", NULL};
+	char fd[12];
+	char *const argv[] = {"ramfs", "/tmp", "0", again ? NULL : fd, NULL};
+
+	snprintf(fd, sizeof(fd), "%d", ready[1]);
+	execve("/sbin/ramfs", argv, env);
+}
+
 static void run_shell(bool again)
 {
 	char *const env[] = {"PATH=/bin:/sbin",	  "HOME=/", "TERM=linux", "USER=root",
@@ -142,6 +155,7 @@ static void run_shell(bool again)
 
 static struct service console = {.name = "/sbin/console", .run = run_console};
 static struct service hostlink = {.name = "/sbin/hostlink", .run = run_hostlink};
+static struct service ramfs = {.name = "/sbin/ramfs", .run = run_ramfs};
 static struct service shell = {.name = "/bin/sh", .run = run_shell};
 
 static void start(struct service *s)
@@ -258,6 +272,9 @@ static void reap(void)
 		} else if (pid == console.pid) {
 			report_end(&console, status);
 			schedule_restart(&console);
+		} else if (pid == ramfs.pid) {
+			report_end(&ramfs, status);
+			schedule_restart(&ramfs);
 		} else if (pid == shell.pid) {
 			report_end(&shell, status);
 			schedule_restart(&shell);
@@ -301,9 +318,25 @@ static int start_due(struct service **list, int n)
 	return next;
 }
 
+/* The first command finds /tmp mounted. Whatever goes wrong with ramfs, the machine goes on after a moment. */
+static void start_ramfs(void)
+{
+	struct pollfd pfd = {.events = POLLIN};
+
+	if (pipe(ready) < 0)
+		return;
+	fcntl(ready[0], F_SETFD, FD_CLOEXEC);
+	start(&ramfs);
+	close(ready[1]);
+	pfd.fd = ready[0];
+	while (poll(&pfd, 1, READY_MS) < 0 && errno == EINTR)
+		;
+	close(ready[0]);
+}
+
 int main(void)
 {
-	struct service *list[2] = {&console, &shell};
+	struct service *list[3] = {&console, &ramfs, &shell};
 
 	if (fcntl(0, F_GETFD) < 0) {
 		int fd = open("/dev/console", O_RDWR | O_NOCTTY);
@@ -317,12 +350,14 @@ int main(void)
 	}
 	catch_signals();
 	if (access("/vm/argv", R_OK) == 0)
-		list[1] = &hostlink;
+		list[2] = &hostlink;
 	else
 		show_motd();
+	start(&console);
+	start_ramfs();
 	for (;;) {
 		struct pollfd pfd = {.fd = signal_pipe[0], .events = POLLIN};
-		int timeout = start_due(list, 2);
+		int timeout = start_due(list, 3);
 
 		poll(&pfd, 1, timeout);
 		handle_signals();

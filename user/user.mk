@@ -38,11 +38,12 @@ USER_BINS :=
 $(eval $(call user_program,init,user/init.c))
 $(eval $(call user_program,console,$(filter-out %_test.c,$(sort $(wildcard drivers/console/*.c))) \
 	drivers/lib/uart.c))
+$(eval $(call user_program,ramfs,drivers/ramfs/ramfs.c drivers/ramfs/store.c))
 $(eval $(call user_program,hostlink,drivers/hostlink/hostlink.c drivers/lib/uart.c))
 $(foreach p,$(USER_TOOLS),$(eval $(call user_program,$(p),user/$(p).c $(USER_LIB))))
 $(foreach p,$(WORKLOADS),$(eval $(call user_program,$(p),user/workloads/$(p).c $(USER_LIB))))
 
-USER_SBIN := init console hostlink
+USER_SBIN := init console hostlink ramfs
 USER_ETC := passwd group profile motd
 USER_APPLET_FILTER := $(USER_TOOLS) $(WORKLOADS) busybox
 
@@ -78,6 +79,9 @@ driver-test:
 		-o $(B)/user/host/ldisc_test drivers/console/ldisc.c drivers/console/ldisc_test.c
 	$(Q)$(HOST_CC) -std=gnu11 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
 		-o $(B)/user/host/vt_test drivers/console/vt.c drivers/console/kbd.c drivers/console/vt_test.c
+	$(Q)$(HOST_CC) -std=gnu11 -g -O1 -Wall -Wextra -Werror -fsanitize=address,undefined \
+		-o $(B)/user/host/store_test drivers/ramfs/store.c drivers/ramfs/store_test.c
 	$(B)/user/host/ldisc_test
+	$(B)/user/host/store_test
 	$(B)/user/host/vt_test
 	$(PYTHON) drivers/hostlink/hostlink_test.py $(HOST_CC)

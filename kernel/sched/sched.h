@@ -57,7 +57,8 @@ struct task {
 	u8 migrate_request; /* (rq) the running task must move: its affinity excludes this CPU */
 	u8 no_migrate;	    /* (c) idle tasks */
 	u8 forked;	    /* (rq) until its start: made by sched_fork(), under this policy */
-	u64 address_space;  /* (p) opaque id; 0 = none (kernel task) */
+	u8 kernel_io;	   /* its own: the file call it is in moves kernel memory, see ipc/copy.h */
+	u64 address_space; /* (p) opaque id; 0 = none (kernel task) */
 
 	u64 exec_start;			  /* (rq) ns: when it was switched in, or last accounted */
 	u64 exec_total;			  /* (rq) ns of CPU time since creation */

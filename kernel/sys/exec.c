@@ -182,6 +182,35 @@ static void note_exe(struct node *n)
 	kfree(buf, PATH_MAX);
 }
 
+/* The block of pages that holds @size bytes. */
+static unsigned size_order(u64 size)
+{
+	unsigned order = 0;
+
+	while (PAGE_SIZE << order < size && order < BUDDY_ORDERS)
+		order++;
+	return order;
+}
+
+/* Read a server's file into memory: @prog has its size. Pages of it cannot be mapped, so the program is copied. */
+static int load_program(struct node *n, struct program *prog)
+{
+	unsigned order = size_order(prog->size);
+	u64 phys = order < BUDDY_ORDERS ? page_alloc(order) : 0;
+	s64 got;
+
+	if (!phys)
+		return -ENOMEM;
+	got = remote_load(n, phys_to_virt(phys), prog->size);
+	if (got == (s64)prog->size) {
+		prog->data = phys_to_virt(phys);
+		prog->object = NULL;
+		return 0;
+	}
+	page_free(phys, order);
+	return got < 0 ? (int)got : -EIO;
+}
+
 /* Find the file of a program. It stays while the reference of @n does. */
 static int find_program(const char *path, struct node **n, struct program *prog)
 {
@@ -189,13 +218,25 @@ static int find_program(const char *path, struct node **n, struct program *prog)
 
 	if (err)
 		return err;
-	if (!S_ISREG((*n)->mode) || !((*n)->mode & S_IXUGO) || (*n)->ops != &archive_ops) {
-		node_put(*n);
-		return -EACCES;
-	}
 	*prog = (struct program){
 		.data = (*n)->data, .size = (*n)->size, .object = &(*n)->object, .path = path};
-	return 0;
+	if (!S_ISREG((*n)->mode) || !((*n)->mode & S_IXUGO))
+		err = -EACCES;
+	else if (node_is_remote(*n))
+		err = load_program(*n, prog);
+	else if ((*n)->ops != &archive_ops)
+		err = -EACCES;
+	if (err)
+		node_put(*n);
+	return err;
+}
+
+/* Give up what find_program() found. */
+static void put_program(struct node *n, const struct program *prog)
+{
+	if (n && node_is_remote(n))
+		page_free(virt_to_phys(prog->data), size_order(prog->size));
+	node_put(n);
 }
 
 /* @prog is no script: load it, and the interpreter that it asks for. */
@@ -214,7 +255,7 @@ static int exec_program(struct program *prog, const struct exec_args *args)
 	}
 	if (!err)
 		err = exec_load(prog, args);
-	node_put(n);
+	put_program(n, &interp);
 	return err;
 }
 
@@ -239,10 +280,10 @@ static int exec_path(const char *path, struct arg_buf *ab)
 		err = depth < SCRIPT_DEPTH ? script_args(ab, &prog, path, interp) : -ELOOP;
 		if (err)
 			break;
-		node_put(n);
+		put_program(n, &prog);
 		path = interp;
 	}
-	node_put(n);
+	put_program(n, &prog);
 	return err;
 }
 

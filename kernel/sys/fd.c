@@ -307,7 +307,7 @@ static s64 file_lock(struct file *file, u64 cmd, u64 arg)
 {
 	struct flock_head fl;
 
-	if (!file->node || !S_ISREG(file->node->mode))
+	if (!file->node || !S_ISREG(file->node->mode) || file->node->ops->set)
 		return -EINVAL;
 	if (copy_from_user(&fl, (void *)arg, sizeof(fl)))
 		return -EFAULT;

@@ -16,6 +16,8 @@ static struct object_cache *node_cache;
 static u64 next_ino = 1;				      /* atomic */
 static spinlock_t cwd_lock = SPINLOCK_INIT("cwd", LOCK_NODE); /* process.cwd of every process */
 
+static spinlock_t mount_lock = SPINLOCK_INIT("mount", LOCK_NODE);
+
 struct node *node_root;
 
 /* ---- references ---- */
@@ -223,7 +225,7 @@ static int walk_link(struct walk *w, struct node *link)
 		err = -ENOENT;
 	} else if (link->size + rest >= PATH_MAX) {
 		err = -ENAMETOOLONG;
-	} else if (rest == 0) {
+	} else if (rest == 0 && !link->counted) {
 		w->p = (const char *)link->data;
 		w->end = w->p + link->size;
 	} else if (!w->buf && !(w->buf = kmalloc(PATH_MAX))) {
@@ -237,6 +239,27 @@ static int walk_link(struct walk *w, struct node *link)
 		walk_to(w, node_root);
 	node_put(link);
 	return err;
+}
+
+void node_mount(struct node *dir, struct node *root)
+{
+	struct node *old;
+
+	spin_lock(&mount_lock);
+	old = dir->mount;
+	dir->mount = root;
+	spin_unlock(&mount_lock);
+	node_put(old);
+}
+
+/* Give up permanent directory @n for what is mounted there. */
+static struct node *cross_mount(struct node *n)
+{
+	spin_lock(&mount_lock);
+	n = n->mount;
+	node_get(n);
+	spin_unlock(&mount_lock);
+	return n;
 }
 
 /* One component. */
@@ -258,6 +281,8 @@ static int walk_step(struct walk *w, const char *name, size_t len, unsigned flag
 		err = w->at->ops->lookup(w->at, name, len, &next);
 		if (err)
 			return err;
+		if (unlikely(READ_ONCE(next->mount)))
+			next = cross_mount(next); /* never taken away, only replaced */
 	}
 	if (S_ISLNK(next->mode) && (w->p != w->end || (flags & WALK_FOLLOW)))
 		return walk_link(w, next);
@@ -359,7 +384,8 @@ int node_open(struct node *n, unsigned flags, struct file **out)
 	else if (!n->ops->open)
 		return S_ISLNK(n->mode) ? -ELOOP : -ENXIO;
 	if (!ops)
-		return n->ops->open(n, file_flags(flags), out);
+		return n->ops->open(n, file_flags(flags) | (n->ops->set ? flags & O_TRUNC : 0),
+				    out);
 	return file_for_node(ops, file_flags(flags), n, n, out);
 }
 

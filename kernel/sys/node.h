@@ -43,6 +43,7 @@ struct dir_sink {
 	 */
 	bool (*put)(struct dir_sink *sink, const char *name, size_t len, u64 ino, u32 mode,
 		    u64 next);
+	int err; /* why there is no more, or 0 */
 };
 
 /** struct node_ops - any may be NULL. Context: task, no locks. */
@@ -57,6 +58,17 @@ struct node_ops {
 	int (*follow)(struct node *link, struct node **out);
 	/** @readlink: text of a computed link. Return: length (cut to @size), or -errno. */
 	s64 (*readlink)(struct node *link, char *buf, size_t size);
+	/** @create: a new member with permissions and type @mode; a link with text @target. Return: 0 and *@out with a reference, -errno. */
+	int (*create)(struct node *dir, const char *name, size_t len, u32 mode, const char *target,
+		      struct node **out);
+	/** @remove: take a member out of a directory, with @is_dir rmdir(2). Return: 0 or -errno. */
+	int (*remove)(struct node *dir, const char *name, size_t len, bool is_dir);
+	/** @rename: move @n to name @name of @dir, of any kind. Return: 0, -EXDEV, other errors of rename(2). */
+	int (*rename)(struct node *n, struct node *dir, const char *name, size_t len, bool replace);
+	/** @refresh: bring mode, size, mtime, nlink up to date. Return: 0 or -errno. */
+	int (*refresh)(struct node *n);
+	/** @set: change the attributes in @which (FS_SET_* of fsproto.h). Return: 0 or -errno. Without it the node cannot be changed. */
+	int (*set)(struct node *n, u32 which, u64 size, u32 mode, u32 mtime);
 	/** @release: the last reference of a counted node is gone; frees what the node owns, not the node. */
 	void (*release)(struct node *n);
 };
@@ -72,16 +84,19 @@ struct node {
 	u32 mode;		    /* (b) S_IF* and permissions */
 	u32 rdev;		    /* (c) MKDEV() of a device */
 	u32 mtime;		    /* (b) s since 1970 */
+	u32 nlink;		    /* of a node with ops->refresh */
 	u64 ino;		    /* (c) */
 	const u8 *data; /* (b) contents of a regular file, target of a link: in the boot archive */
 	u64 size;	/* (b) bytes of them */
 	struct vm_object object; /* maps a regular file's pages */
 	const void *desc;	 /* (c) of the owner: device, text description */
 	u64 arg;		 /* (c) of the owner: a pid, an irq number */
-	struct list members;	 /* (b) of a permanent directory */
-	struct list sibling;	 /* (b) on parent->members */
-	struct node *hash_next;	 /* (b) */
-	char label[24];		 /* (c) storage for name where it is computed */
+	struct node *
+		mount; /* under mount_lock: what is mounted on a permanent directory, with a reference */
+	struct list members;	/* (b) of a permanent directory */
+	struct list sibling;	/* (b) on parent->members */
+	struct node *hash_next; /* (b) */
+	char label[24];		/* (c) storage for name where it is computed */
 };
 
 extern struct node *node_root; /* constant after node_init() */
@@ -118,6 +133,9 @@ extern const struct node_ops static_dir_ops;  /* permanent directories */
 extern const struct node_ops static_link_ops; /* links with their text in data, size */
 extern const struct node_ops archive_ops;     /* regular files of the archive */
 extern const struct vm_object_ops archive_object_ops;
+
+/** node_mount() - mount @root (its reference is taken over) on permanent directory @dir instead of what was there. */
+void node_mount(struct node *dir, struct node *root);
 
 #define WALK_FOLLOW 1u /* follow a link in the last place too */
 
@@ -176,6 +194,21 @@ void path_put(struct path_buf *pb);
 int path_walk_at(u64 dirfd, const char *path, unsigned flags, struct node **out, bool *absent);
 /** path_walk_user() - the same with a path in user memory. Return: also -EFAULT. */
 int path_walk_user(u64 dirfd, u64 user_path, unsigned flags, struct node **out, bool *absent);
+
+/**
+ * path_parent() - the directory in which the last component of @user_path is, with a reference, and that component in @pb, which stays to be
+ * path_put(). Return: 0; as path_walk_user(); -EBUSY if there is no name to make or replace (".", "..", "/").
+ */
+int path_parent(u64 dirfd, u64 user_path, struct path_buf *pb, struct node **dir, const char **name,
+		size_t *len);
+/** path_create() - create what is not there. @mode: with type; umask applies. Return: 0 with a reference in *@out; -EROFS; as node_ops.create. */
+s64 path_create(u64 dirfd, u64 user_path, u32 mode, const char *target, struct node **out);
+
+/* ---- files of servers in user mode (remote.c) ---- */
+
+bool node_is_remote(const struct node *n);
+/** remote_load() - read the first @size bytes of @n into kernel memory. Return: bytes, -errno. */
+s64 remote_load(struct node *n, u8 *buf, u64 size);
 
 /* ---- boot archive (archive.c) ---- */
 

@@ -88,9 +88,60 @@ int path_walk_user(u64 dirfd, u64 user_path, unsigned flags, struct node **out, 
 	return err;
 }
 
+int path_parent(u64 dirfd, u64 user_path, struct path_buf *pb, struct node **dir, const char **name,
+		size_t *len)
+{
+	int err = path_get(pb, user_path);
+	char *p = pb->path, *end;
+
+	if (err)
+		return err;
+	end = p + strlen(p);
+	while (end > p && end[-1] == '/')
+		*--end = '\0';
+	while (end > p && end[-1] != '/')
+		end--;
+	/* From @end on it is the name; what is before, or the base, must be a directory. */
+	*name = end;
+	*len = strlen(end);
+	if (!*len || !strcmp(end, ".") || !strcmp(end, ".."))
+		err = -EBUSY;
+	else if (end == p)
+		err = path_walk_at(dirfd, ".", WALK_FOLLOW, dir, NULL);
+	else {
+		end[-1] = '\0';
+		err = path_walk_at(dirfd, end - 1 == p ? "/" : p, WALK_FOLLOW, dir, NULL);
+	}
+	if (!err && !S_ISDIR((*dir)->mode)) {
+		node_put(*dir);
+		err = -ENOTDIR;
+	}
+	if (err)
+		path_put(pb);
+	return err;
+}
+
+s64 path_create(u64 dirfd, u64 user_path, u32 mode, const char *target, struct node **out)
+{
+	struct path_buf pb;
+	struct node *dir;
+	const char *name;
+	size_t len;
+	s64 err = path_parent(dirfd, user_path, &pb, &dir, &name, &len);
+
+	if (err)
+		return err;
+	if (!S_ISLNK(mode))
+		mode &= ~current_process()->umask;
+	err = dir->ops->create ? dir->ops->create(dir, name, len, mode, target, out) : -EROFS;
+	node_put(dir);
+	path_put(&pb);
+	return err;
+}
+
 /* ---- open ---- */
 
-static int open_path(u64 dirfd, u64 user_path, u64 flags, struct file **out)
+static int open_path(u64 dirfd, u64 user_path, u64 flags, u32 mode, struct file **out)
 {
 	bool absent, no_follow = flags & O_NOFOLLOW;
 	struct node *n;
@@ -99,8 +150,13 @@ static int open_path(u64 dirfd, u64 user_path, u64 flags, struct file **out)
 	if ((flags & O_CREAT) && (flags & O_EXCL))
 		no_follow = true;
 	err = path_walk_user(dirfd, user_path, no_follow ? 0 : WALK_FOLLOW, &n, &absent);
-	if (err == -ENOENT && absent && (flags & O_CREAT))
-		return -EROFS;
+	if (err == -ENOENT && absent && (flags & O_CREAT)) {
+		err = (int)path_create(dirfd, user_path, S_IFREG | (mode & 07777), NULL, &n);
+		flags &= ~(u64)(O_EXCL | O_CREAT);
+		/* Somebody else was faster: then it is there to be opened. */
+		if (err == -EEXIST && !no_follow)
+			err = path_walk_user(dirfd, user_path, WALK_FOLLOW, &n, NULL);
+	}
 	if (err)
 		return err;
 	if ((flags & O_CREAT) && (flags & O_EXCL))
@@ -111,14 +167,14 @@ static int open_path(u64 dirfd, u64 user_path, u64 flags, struct file **out)
 	return err;
 }
 
-static s64 do_open(u64 dirfd, u64 user_path, u64 flags)
+static s64 do_open(u64 dirfd, u64 user_path, u64 flags, u64 mode)
 {
 	struct file *file;
 	s64 ret;
 
 	if (flags & O_PATH)
 		flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	ret = open_path(dirfd, user_path, flags, &file);
+	ret = open_path(dirfd, user_path, flags, (u32)mode, &file);
 	if (ret)
 		return ret;
 	ret = fd_install(file, 0, flags & O_CLOEXEC);
@@ -127,19 +183,19 @@ static s64 do_open(u64 dirfd, u64 user_path, u64 flags)
 	return ret;
 }
 
-SYSCALL2(open, path, flags)
+SYSCALL3(open, path, flags, mode)
 {
-	return do_open((u64)AT_FDCWD, path, flags);
+	return do_open((u64)AT_FDCWD, path, flags, mode);
 }
 
-SYSCALL3(openat, dirfd, path, flags)
+SYSCALL4(openat, dirfd, path, flags, mode)
 {
-	return do_open(dirfd, path, flags);
+	return do_open(dirfd, path, flags, mode);
 }
 
-SYSCALL1(creat, path)
+SYSCALL2(creat, path, mode)
 {
-	return do_open((u64)AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC);
+	return do_open((u64)AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
 }
 
 /* ---- working directory, links ---- */
@@ -296,7 +352,9 @@ SYSCALL3(getdents64, fd, user_buf, size)
 	lb.size = min((size_t)(u32)size, (size_t)LIST_MAX);
 	lb.next = ref.file->pos;
 	list_dir(ref.file->node, &lb);
-	if (!lb.used && lb.full)
+	if (lb.sink.err && !lb.used)
+		ret = lb.sink.err;
+	else if (!lb.used && lb.full)
 		ret = -EINVAL; /* not even one entry fits */
 	else if (copy_to_user((void *)user_buf, lb.buf, lb.used))
 		ret = -EFAULT;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Questions about files: stat, statfs, access; and the calls that would change the tree, which is read-only: they find out which of Linux's
+ * Questions about files: stat, statfs, access; and the calls that change the tree. Most of it is read-only: they find out which of Linux's
  * errors is the right one.
  */
 #include "lib/string.h"
 #include "sys/calls.h"
 #include "sys/fd.h"
+#include "sys/fsproto.h"
 #include "sys/node.h"
+#include "time/timer.h"
 
 /* struct stat of x86-64 */
 struct kstat {
@@ -34,9 +36,12 @@ struct kstatfs {
 
 static s64 stat_node(struct node *n, u64 user_st)
 {
-	struct kstat st = {.dev = 1,
+	int err = n->ops->refresh ? n->ops->refresh(n) : 0;
+	struct kstat st = {.dev = n->ops->refresh ? 3 : 1,
 			   .ino = n->ino,
-			   .nlink = S_ISDIR(n->mode) ? 2 : 1,
+			   .nlink = n->ops->refresh    ? n->nlink
+				    : S_ISDIR(n->mode) ? 2
+						       : 1,
 			   .mode = n->mode,
 			   .blksize = PAGE_SIZE};
 
@@ -44,7 +49,7 @@ static s64 stat_node(struct node *n, u64 user_st)
 	st.size = n->size;
 	st.blocks = DIV_ROUND_UP(n->size, 512ull);
 	st.atime = st.mtime = st.ctime = n->mtime;
-	return copy_to_user((void *)user_st, &st, sizeof(st));
+	return err ? err : copy_to_user((void *)user_st, &st, sizeof(st));
 }
 
 /* A pipe or another file without a name. */
@@ -119,6 +124,8 @@ static u64 fs_type(struct node *n)
 
 	if (!n)
 		return PIPEFS_MAGIC;
+	if (node_is_remote(n))
+		return TMPFS_MAGIC;
 	while (n->parent != node_root)
 		n = n->parent;
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++)
@@ -173,7 +180,7 @@ static s64 access_node(const struct node *n, u64 mode)
 {
 	if ((mode & X_OK) && S_ISREG(n->mode) && !(n->mode & S_IXUGO))
 		return -EACCES;
-	if ((mode & W_OK) && !S_ISCHR(n->mode) && n->ops != &text_ops)
+	if ((mode & W_OK) && !S_ISCHR(n->mode) && n->ops != &text_ops && !n->ops->set)
 		return -EROFS;
 	return 0;
 }
@@ -204,44 +211,69 @@ SYSCALL2(access, path, mode)
 	return sys_faccessat2((u64)AT_FDCWD, path, mode, 0, 0, 0);
 }
 
-/* ---- calls that would change the tree ---- */
+/* ---- calls that change the tree: most of it is read-only ---- */
 
-/* Change something about an existing file. */
-static s64 refuse_change(u64 dirfd, u64 path, unsigned walk)
+static s64 set_node(struct node *n, u32 which, u64 size, u32 mode, u32 mtime)
+{
+	return n->ops->set ? n->ops->set(n, which, size, mode, mtime) : -EROFS;
+}
+
+/* What chmod(2) and its kin say a file is to be. */
+struct change {
+	u32 which, mode, mtime;
+	bool owner; /* also to somebody else, which there is not */
+};
+
+static s64 change_node(struct node *n, const struct change *c)
+{
+	if (n->ops->set && c->owner)
+		return -EPERM;
+	return set_node(n, c->which, 0, c->mode, c->mtime);
+}
+
+static s64 change_path(u64 dirfd, u64 path, unsigned walk, const struct change *c)
 {
 	struct node *n;
 	s64 ret = path_walk_user(dirfd, path, walk, &n, NULL);
 
 	if (ret)
 		return ret;
+	ret = change_node(n, c);
 	node_put(n);
-	return -EROFS;
+	return ret;
 }
 
-static s64 refuse_fd_change(u64 fd)
+static s64 change_fd(u64 fd, const struct change *c)
 {
 	struct fd_ref ref = fd_get(fd);
+	s64 ret = -EBADF;
 
+	if (ref.file && !(ref.file->flags & O_PATH))
+		ret = ref.file->node ? change_node(ref.file->node, c) : -EROFS;
 	fd_put(ref);
-	if (!ref.file || (ref.file->flags & O_PATH))
-		return -EBADF;
-	return -EROFS;
+	return ret;
 }
 
 /* Make a new name. */
-static s64 refuse_create(u64 dirfd, u64 path)
+static s64 make(u64 dirfd, u64 path, u32 mode, const char *target)
 {
 	struct node *n;
 	bool absent;
 	s64 ret = path_walk_user(dirfd, path, 0, &n, &absent);
 
-	if (ret)
-		return absent ? -EROFS : ret;
-	node_put(n);
-	return -EEXIST;
+	if (!ret) {
+		node_put(n);
+		return -EEXIST;
+	}
+	if (!absent)
+		return ret;
+	ret = path_create(dirfd, path, mode, target, &n);
+	if (!ret)
+		node_put(n);
+	return ret;
 }
 
-static s64 refuse_remove(u64 dirfd, u64 path, bool dir)
+static s64 remove(u64 dirfd, u64 path, bool dir)
 {
 	struct node *n;
 	s64 ret = path_walk_user(dirfd, path, 0, &n, NULL);
@@ -251,42 +283,74 @@ static s64 refuse_remove(u64 dirfd, u64 path, bool dir)
 	ret = -EROFS;
 	if (dir != S_ISDIR(n->mode))
 		ret = dir ? -ENOTDIR : -EISDIR;
-	else if (n == node_root)
+	else if (n == node_root || (node_is_remote(n) && !node_is_remote(n->parent)))
 		ret = -EBUSY;
+	else if (n->parent->ops->remove)
+		ret = n->parent->ops->remove(n->parent, n->name, n->name_len, dir);
 	node_put(n);
 	return ret;
 }
 
-/* rename and link: the old name must exist; on a link the new one must not. */
-static s64 refuse_second_name(u64 old_dirfd, u64 old, u64 dirfd, u64 path, bool replace)
+/* rename and link: the old name must exist; on a link the new one must not. Nothing here has two names. */
+static s64 second_name(u64 old_dirfd, u64 old, u64 dirfd, u64 path, bool rename, bool replace)
 {
-	s64 ret = refuse_change(old_dirfd, old, 0);
+	struct path_buf pb;
+	struct node *n, *dir;
+	const char *name;
+	size_t len;
+	s64 ret = path_walk_user(old_dirfd, old, 0, &n, NULL);
 
-	if (ret == -EROFS)
-		ret = refuse_create(dirfd, path);
-	return ret == -EEXIST && replace ? -EROFS : ret;
+	if (ret)
+		return ret;
+	if (!replace) {
+		ret = path_walk_user(dirfd, path, 0, &dir, NULL);
+		if (!ret) {
+			node_put(dir);
+			ret = -EEXIST;
+			goto out;
+		}
+	}
+	ret = path_parent(dirfd, path, &pb, &dir, &name, &len);
+	if (ret)
+		goto out;
+	if (node_is_remote(n) && !node_is_remote(n->parent))
+		ret = -EBUSY;
+	else if (n->ops->rename && !rename)
+		ret = dir->ops->rename ? -EPERM : -EXDEV;
+	else
+		ret = n->ops->rename ? n->ops->rename(n, dir, name, len, replace) : -EROFS;
+	node_put(dir);
+	path_put(&pb);
+out:
+	node_put(n);
+	return ret;
 }
 
 #define CWD ((u64)AT_FDCWD)
 
-SYSCALL1(mkdir, path)
+SYSCALL3(mkdirat, dirfd, path, mode)
 {
-	return refuse_create(CWD, path);
+	return make(dirfd, path, S_IFDIR | ((u32)mode & 01777), NULL);
 }
 
-SYSCALL2(mkdirat, dirfd, path)
+SYSCALL2(mkdir, path, mode)
 {
-	return refuse_create(dirfd, path);
+	return make(CWD, path, S_IFDIR | ((u32)mode & 01777), NULL);
 }
 
-SYSCALL1(mknod, path)
+SYSCALL3(mknodat, dirfd, path, mode)
 {
-	return refuse_create(CWD, path);
+	u32 type = (u32)mode & S_IFMT;
+
+	/* No devices, no named pipes. */
+	if (type && type != S_IFREG)
+		return -EPERM;
+	return make(dirfd, path, S_IFREG | ((u32)mode & 07777), NULL);
 }
 
-SYSCALL2(mknodat, dirfd, path)
+SYSCALL2(mknod, path, mode)
 {
-	return refuse_create(dirfd, path);
+	return sys_mknodat(CWD, path, mode, 0, 0, 0);
 }
 
 SYSCALL3(symlinkat, target, dirfd, path)
@@ -296,7 +360,7 @@ SYSCALL3(symlinkat, target, dirfd, path)
 
 	if (ret)
 		return ret;
-	ret = *pb.path ? refuse_create(dirfd, path) : -ENOENT;
+	ret = *pb.path ? make(dirfd, path, S_IFLNK | 0777, pb.path) : -ENOENT;
 	path_put(&pb);
 	return ret;
 }
@@ -308,28 +372,27 @@ SYSCALL2(symlink, target, path)
 
 SYSCALL1(rmdir, path)
 {
-	return refuse_remove(CWD, path, true);
+	return remove(CWD, path, true);
 }
 
 SYSCALL1(unlink, path)
 {
-	return refuse_remove(CWD, path, false);
+	return remove(CWD, path, false);
 }
 
 SYSCALL3(unlinkat, dirfd, path, flags)
 {
-	return flags & ~(u64)AT_REMOVEDIR ? -EINVAL
-					  : refuse_remove(dirfd, path, flags & AT_REMOVEDIR);
+	return flags & ~(u64)AT_REMOVEDIR ? -EINVAL : remove(dirfd, path, flags & AT_REMOVEDIR);
 }
 
 SYSCALL2(rename, old, path)
 {
-	return refuse_second_name(CWD, old, CWD, path, true);
+	return second_name(CWD, old, CWD, path, true, true);
 }
 
 SYSCALL4(renameat, old_dirfd, old, dirfd, path)
 {
-	return refuse_second_name(old_dirfd, old, dirfd, path, true);
+	return second_name(old_dirfd, old, dirfd, path, true, true);
 }
 
 SYSCALL5(renameat2, old_dirfd, old, dirfd, path, flags)
@@ -338,71 +401,125 @@ SYSCALL5(renameat2, old_dirfd, old, dirfd, path, flags)
 
 	return flags & ~noreplace
 		       ? -EINVAL
-		       : refuse_second_name(old_dirfd, old, dirfd, path, !(flags & noreplace));
+		       : second_name(old_dirfd, old, dirfd, path, true, !(flags & noreplace));
 }
 
 SYSCALL2(link, old, path)
 {
-	return refuse_second_name(CWD, old, CWD, path, false);
+	return second_name(CWD, old, CWD, path, false, false);
 }
 
 SYSCALL4(linkat, old_dirfd, old, dirfd, path)
 {
-	return refuse_second_name(old_dirfd, old, dirfd, path, false);
+	return second_name(old_dirfd, old, dirfd, path, false, false);
 }
 
-SYSCALL1(chmod, path)
+static struct change change_mode(u64 mode)
 {
-	return refuse_change(CWD, path, WALK_FOLLOW);
+	return (struct change){.which = FS_SET_MODE, .mode = (u32)mode & 07777};
 }
 
-SYSCALL2(fchmodat, dirfd, path)
+SYSCALL2(chmod, path, mode)
 {
-	return refuse_change(dirfd, path, WALK_FOLLOW);
+	struct change c = change_mode(mode);
+
+	return change_path(CWD, path, WALK_FOLLOW, &c);
 }
 
-SYSCALL1(fchmod, fd)
+SYSCALL3(fchmodat, dirfd, path, mode)
 {
-	return refuse_fd_change(fd);
+	struct change c = change_mode(mode);
+
+	return change_path(dirfd, path, WALK_FOLLOW, &c);
 }
 
-SYSCALL1(chown, path)
+SYSCALL2(fchmod, fd, mode)
 {
-	return refuse_change(CWD, path, WALK_FOLLOW);
+	struct change c = change_mode(mode);
+
+	return change_fd(fd, &c);
 }
 
-SYSCALL1(lchown, path)
+static struct change change_owner(u64 uid, u64 gid)
 {
-	return refuse_change(CWD, path, 0);
+	return (struct change){.owner = (u32)uid + 1 > 1 || (u32)gid + 1 > 1};
 }
 
 SYSCALL5(fchownat, dirfd, path, uid, gid, flags)
 {
-	(void)uid, (void)gid;
-	return refuse_change(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW);
+	struct change c = change_owner(uid, gid);
+
+	return change_path(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, &c);
 }
 
-SYSCALL1(fchown, fd)
+SYSCALL3(chown, path, uid, gid)
 {
-	return refuse_fd_change(fd);
+	return sys_fchownat(CWD, path, uid, gid, 0, 0);
 }
+
+SYSCALL3(lchown, path, uid, gid)
+{
+	return sys_fchownat(CWD, path, uid, gid, AT_SYMLINK_NOFOLLOW, 0);
+}
+
+SYSCALL3(fchown, fd, uid, gid)
+{
+	struct change c = change_owner(uid, gid);
+
+	return change_fd(fd, &c);
+}
+
+static u64 real_seconds(void)
+{
+	return (wall_clock_base + machine_now()) / NSEC_PER_SEC;
+}
+
+/* Times: whole seconds, of the last change only. */
+static struct change change_time(u64 seconds)
+{
+	return (struct change){.which = FS_SET_MTIME, .mtime = (u32)seconds};
+}
+
+#define UTIME_NOW  0x3fffffffu
+#define UTIME_OMIT 0x3ffffffeu
 
 SYSCALL4(utimensat, dirfd, path, times, flags)
 {
-	(void)times;
+	u64 ts[4] = {0, UTIME_NOW, 0, UTIME_NOW}; /* struct timespec of access and change */
+	struct change c;
+
+	if (times && copy_from_user(ts, (const void *)times, sizeof(ts)))
+		return -EFAULT;
+	c = change_time(ts[3] == UTIME_NOW ? real_seconds() : ts[2]);
+	if (ts[3] == UTIME_OMIT)
+		c.which = 0;
+	else if (ts[3] != UTIME_NOW && ts[3] >= NSEC_PER_SEC)
+		return -EINVAL;
 	if (!path)
-		return refuse_fd_change(dirfd);
-	return refuse_change(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW);
+		return change_fd(dirfd, &c);
+	return change_path(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, &c);
 }
 
-SYSCALL1(utime, path)
+/* struct utimbuf and struct timeval[2]: the second time is word 1 or word 2. */
+static s64 change_path_time(u64 path, u64 times, unsigned word)
 {
-	return refuse_change(CWD, path, WALK_FOLLOW);
+	u64 seconds = real_seconds();
+	struct change c;
+
+	if (times && get_user_u64(&seconds, (const u64 *)times + word))
+		return -EFAULT;
+	c = change_time(seconds);
+	return change_path(CWD, path, WALK_FOLLOW, &c);
 }
 
-SYSCALL1(utimes, path)
+SYSCALL2(utime, path, times)
 {
-	return refuse_change(CWD, path, WALK_FOLLOW);
+	return change_path_time(path, times, 1);
+}
+
+SYSCALL2(utimes, path, times)
+{
+	return change_path_time(path, times, 2);
 }
 
 SYSCALL2(truncate, path, len)
@@ -415,18 +532,27 @@ SYSCALL2(truncate, path, len)
 	ret = path_walk_user(CWD, path, WALK_FOLLOW, &n, NULL);
 	if (ret)
 		return ret;
-	ret = S_ISDIR(n->mode) ? -EISDIR : S_ISREG(n->mode) ? -EROFS : -EINVAL;
+	if (S_ISREG(n->mode))
+		ret = set_node(n, FS_SET_SIZE, len, 0, 0);
+	else
+		ret = S_ISDIR(n->mode) ? -EISDIR : -EINVAL;
 	node_put(n);
 	return ret;
 }
 
-/* No regular file is ever open for writing. */
-SYSCALL1(ftruncate, fd)
+SYSCALL2(ftruncate, fd, len)
 {
 	struct fd_ref ref = fd_get(fd);
+	s64 ret = -EINVAL;
 
+	if (!ref.file)
+		return -EBADF;
+	/* Nothing else can be open for writing and have a length. */
+	if ((s64)len >= 0 && ref.file->node && ref.file->node->ops->set &&
+	    S_ISREG(ref.file->node->mode) && (ref.file->flags & O_ACCMODE) != O_RDONLY)
+		ret = set_node(ref.file->node, FS_SET_SIZE, len, 0, 0);
 	fd_put(ref);
-	return ref.file ? -EINVAL : -EBADF;
+	return ret;
 }
 
 SYSCALL1(umask, mask)

@@ -127,13 +127,16 @@ static int map_segment(struct image *img, const struct elf64_phdr *ph)
 	if (shared > start)
 		err = mm_map(img->mm, start, shared - start, flags, img->prog->object, offset);
 	if (!err && end > max(shared, start))
-		err = mm_map(img->mm, max(shared, start), end - max(shared, start), flags, NULL, 0);
+		err = mm_map(img->mm, max(shared, start), end - max(shared, start),
+			     VM_READ | VM_WRITE, NULL, 0);
 	if (!err && file_end > max(shared, vaddr)) {
 		u64 from = max(shared, vaddr);
 
 		err = mm_write(img->mm, from, img->prog->data + ph->offset + (from - vaddr),
 			       file_end - from);
 	}
+	if (!err && end > max(shared, start))
+		err = mm_protect(img->mm, max(shared, start), end - max(shared, start), flags);
 	if (end > img->end)
 		img->end = end;
 	if (img->eh->phoff >= ph->offset && img->eh->phoff < ph->offset + ph->filesz)

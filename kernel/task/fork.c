@@ -152,6 +152,11 @@ static bool thread_doomed(const struct thread *t)
 	       (t->pending | p->pending) & SIGMASK(SIGKILL);
 }
 
+bool current_doomed(void)
+{
+	return thread_doomed(current_thread());
+}
+
 /* Until @child, to which we have a reference, execs or ends, or we must end ourselves. Signals wait. */
 static void vfork_sleep(struct vfork_wait *wait, struct process *child)
 {

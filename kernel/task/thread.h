@@ -180,6 +180,8 @@ u64 process_runtime(struct process *p);
 
 /** do_clone() - clone(2), fork, vfork. Return: the child's tid; -EINVAL unsupported combination; -ENOMEM; -EAGAIN no ids. */
 s64 do_clone(u64 flags, u64 stack, u32 *parent_tid, u32 *child_tid, u64 tls);
+/** current_doomed() - must the current thread end: a SIGKILL waits, or the process ends? */
+bool current_doomed(void);
 /** process_create_init() - make process 1 running the program image of /sbin/init. Return: 0 or -errno. */
 int process_create_init(void (*start)(void *), void *arg);
 
