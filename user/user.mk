@@ -57,7 +57,7 @@ $(BAD_ELF).made: tests/guest/mkbad.py
 $(USER_MANIFEST): $(USER_BINS) $(BAD_ELF).made user/user.mk $(BUSYBOX) $(USER_ETC:%=user/etc/%)
 	@mkdir -p $(@D)
 	$(Q){ \
-	for d in bin sbin etc tmp lib lib/bad-elf; do echo "/$$d/"; done; \
+	for d in bin sbin etc tmp mnt lib lib/bad-elf; do echo "/$$d/"; done; \
 	for p in $(USER_SBIN); do echo "/sbin/$$p $(B)/user/$$p"; done; \
 	for f in $(BAD_ELF)/*; do echo "/lib/bad-elf/$${f##*/} $$f"; done; \
 	for p in $(USER_TOOLS) $(WORKLOADS); do echo "/bin/$$p $(B)/user/$$p"; done; \

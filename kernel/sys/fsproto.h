@@ -8,10 +8,11 @@
 
 #define FS_MESSAGE \
 	4096 /* longest message: PIPE_BUF, so that each is written whole whoever else writes */
-#define FS_NAME_MAX  255
-#define FS_LINK_MAX  4095
-#define FS_ROOT	     1u /* fid of the root, from the start */
-#define FS_CALLS     64 /* tags are below: requests that can be under way at once */
+#define FS_NAME_MAX 255
+#define FS_LINK_MAX 4095
+#define FS_ROOT	    1u /* fid of the root, from the start */
+/* Tags are below: the answers of so many requests fit into a pipe, so that the server never waits for its clients. */
+#define FS_CALLS     15
 #define FS_NOREPLACE 1u /* FS_RENAME */
 #define FS_REMOVEDIR 1u /* FS_REMOVE: the name must be a directory's; otherwise it must not */
 #define FS_APPEND    1u /* FS_WRITE: at the end, wherever that is */

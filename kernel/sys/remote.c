@@ -166,32 +166,56 @@ static int receive(struct remote *r)
 	return 0;
 }
 
-/* Find a tag for @c. Return: 0, -EIO, -EINTR. */
+/* Nobody may be receiving any more: somebody who waits goes on with it, for an answer or for a tag. Context: lock. */
+static void hand_over(struct remote *r)
+{
+	for (unsigned i = 0; i < FS_CALLS && !r->receiving; i++)
+		if (r->calls[i] && r->calls[i]->waiting) {
+			wake_caller(r->calls[i]);
+			return;
+		}
+	if (!r->receiving)
+		waitq_wake(&r->tag_free, 1, 0);
+}
+
+/* Find a tag for @c. If all are abandoned, nobody else takes the answers that free them. Return: 0, -EIO, -EINTR. */
 static int take_tag(struct remote *r, struct call *c, bool *later)
 {
+	bool dead, none, receiver, woken;
 	struct waiter w;
 	unsigned tag;
-	bool dead, woken;
 
-	for (;;) {
+	do {
 		waitq_prepare(&r->tag_free, &w, TASK_INTERRUPTIBLE, true);
 		spin_lock(&r->lock);
 		dead = r->dead;
-		for (tag = 0; !dead && tag < FS_CALLS && r->calls[tag]; tag++)
+		for (tag = 0; tag < FS_CALLS && r->calls[tag]; tag++)
 			;
-		if (!dead && tag < FS_CALLS)
+		none = !dead && tag == FS_CALLS;
+		receiver = none && !r->receiving;
+		if (receiver)
+			r->receiving = true;
+		else if (!dead && !none)
 			r->calls[tag] = c;
 		spin_unlock(&r->lock);
-		if (!dead && tag == FS_CALLS)
+		if (none && !receiver)
 			schedule();
 		woken = waitq_finish(&r->tag_free, &w);
-		if (!dead && tag == FS_CALLS && !killed(later))
-			continue;
-		if (woken) /* by more tags than this one, perhaps */
-			waitq_wake(&r->tag_free, 1, 0);
-		c->tag = c->m->tag = (u16)tag;
-		return dead ? -EIO : tag == FS_CALLS ? -EINTR : 0;
+		if (receiver) {
+			receive(r);
+			spin_lock(&r->lock);
+			r->receiving = false;
+			spin_unlock(&r->lock);
+		}
+	} while (none && !killed(later));
+	c->tag = c->m->tag = (u16)tag;
+	if (receiver || woken) { /* perhaps for more than this caller takes */
+		spin_lock(&r->lock);
+		hand_over(r);
+		spin_unlock(&r->lock);
+		waitq_wake(&r->tag_free, 1, 0);
 	}
+	return dead ? -EIO : none ? -EINTR : 0;
 }
 
 /* Wait until @c is done. Return: 0, -EIO, -EINTR. */
@@ -226,11 +250,7 @@ static int await(struct remote *r, struct call *c, bool *later)
 		err = 0;
 	else
 		r->calls[c->tag] = r->dead ? NULL : &abandoned;
-	for (unsigned i = 0; i < FS_CALLS && !r->receiving; i++)
-		if (r->calls[i] && r->calls[i]->waiting) {
-			wake_caller(r->calls[i]);
-			break;
-		}
+	hand_over(r);
 	spin_unlock(&r->lock);
 	return err;
 }
