@@ -807,7 +807,8 @@ static s64 mount_pipe(struct node *dir, const char *data)
 	s64 err = -EINVAL;
 
 	/* Over a directory of the boot archive that is in the root; over a server only if it is dead. */
-	if (dir->parent != node_root || !covers || covers->ops != &static_dir_ops)
+	if (dir == node_root || dir->parent != node_root || !covers ||
+	    covers->ops != &static_dir_ops)
 		return S_ISDIR(dir->mode) ? -EINVAL : -ENOTDIR;
 	if (covers != dir && !gone(dir))
 		return -EBUSY;
