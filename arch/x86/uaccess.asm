@@ -179,6 +179,19 @@ global %1
 	ret
 %endmacro
 
+; int cmpxchg_user_u32(u32 *user, u32 *old, u32 new)
+global cmpxchg_user_u32
+cmpxchg_user_u32:
+	check_range rdi, 4
+	mov eax, [rsi]
+	STAC
+	may_fault fault
+	lock cmpxchg [rdi], edx
+	CLAC
+	mov [rsi], eax
+	xor eax, eax
+	ret
+
 get_user get_user_u32, 4, ecx
 get_user get_user_u64, 8, rcx
 put_user put_user_u32, 4, esi

@@ -13,26 +13,30 @@
  * The end of a wait without the lock: futex_waiter.bucket becomes NULL as the waker's last access to the waiter, which lies
  * on a stack; the waiter looks at it first and takes the lock only if it is still queued (signal, time-out).
  */
-#include "ipc/copy.h"
 #include "ipc/file.h"
+#include "ipc/futex.h"
 #include "time/timer.h"
 
-#define FUTEX_WAIT	     0
-#define FUTEX_WAKE	     1
-#define FUTEX_REQUEUE	     3
-#define FUTEX_CMP_REQUEUE    4
-#define FUTEX_WAIT_BITSET    9
-#define FUTEX_WAKE_BITSET    10
-#define FUTEX_PRIVATE	     128
-#define FUTEX_CLOCK_REALTIME 256
-#define ANY_BIT		     0xffffffffu
+#define FUTEX_WAIT	      0
+#define FUTEX_WAKE	      1
+#define FUTEX_REQUEUE	      3
+#define FUTEX_CMP_REQUEUE     4
+#define FUTEX_LOCK_PI	      6
+#define FUTEX_UNLOCK_PI	      7
+#define FUTEX_TRYLOCK_PI      8
+#define FUTEX_WAIT_BITSET     9
+#define FUTEX_WAKE_BITSET     10
+#define FUTEX_WAIT_REQUEUE_PI 11
+#define FUTEX_CMP_REQUEUE_PI  12
+#define FUTEX_LOCK_PI2	      13
+#define FUTEX_PRIVATE	      128
+#define FUTEX_CLOCK_REALTIME  256
+#define ANY_BIT		      0xffffffffu
+#define OPS_WITH_TIMEOUT                                                                           \
+	(1u << FUTEX_WAIT | 1u << FUTEX_WAIT_BITSET | 1u << FUTEX_LOCK_PI | 1u << FUTEX_LOCK_PI2 | \
+	 1u << FUTEX_WAIT_REQUEUE_PI)
 
 #define NR_BUCKETS 256 /* a power of two */
-
-struct futex_key {
-	u64 space; /* the address space's id, 0 in the kernel, or SHARED_KEY */
-	u64 addr;  /* virtual, or physical */
-};
 
 #define SHARED_KEY (~0ull)
 
@@ -48,6 +52,8 @@ struct futex_waiter {
 	struct task *task;
 	struct futex_key key; /* under bucket->lock */
 	u32 bitset;
+	struct pi_waiter
+		*pi; /* FUTEX_WAIT_REQUEUE_PI: to be queued for its lock instead of woken */
 };
 
 static struct futex_bucket buckets[NR_BUCKETS];
@@ -66,11 +72,6 @@ static struct futex_bucket *bucket_of(const struct futex_key *k)
 
 	__asm__("" : "+r"(b)); /* one address for all its fields */
 	return b;
-}
-
-static inline bool key_equal(const struct futex_key *a, const struct futex_key *b)
-{
-	return a->addr == b->addr && a->space == b->space;
 }
 
 /* ---- keys ---- */
@@ -141,13 +142,9 @@ static inline int get_key(u32 *uaddr, bool shared, struct futex_key *key)
 	return shared ? shared_key(current_mm(), uaddr, key) : 0;
 }
 
-static inline int read_word(u32 *value, u32 *uaddr)
+int futex_key(u32 *uaddr, bool shared, struct futex_key *key)
 {
-	if (kernel_task()) {
-		*value = READ_ONCE(*uaddr);
-		return 0;
-	}
-	return get_user_u32(value, uaddr);
+	return get_key(uaddr, shared, key);
 }
 
 /* ---- waiting ---- */
@@ -201,8 +198,13 @@ static inline bool sleep_with_limit(u64 deadline)
 	return false;
 }
 
-static inline __attribute__((always_inline)) s64 futex_wait(u32 *uaddr, bool shared, u32 val,
-							    u64 deadline, u32 bitset)
+bool futex_sleep(u64 deadline)
+{
+	return sleep_with_limit(deadline);
+}
+
+static inline __attribute__((always_inline)) s64
+futex_wait(u32 *uaddr, bool shared, u32 val, u64 deadline, u32 bitset, struct pi_waiter *pi)
 {
 	struct futex_waiter w;
 	struct futex_bucket *b;
@@ -213,6 +215,7 @@ static inline __attribute__((always_inline)) s64 futex_wait(u32 *uaddr, bool sha
 		return -EINVAL;
 	w.task = current_task();
 	w.bitset = bitset;
+	w.pi = pi;
 	err = get_key(uaddr, shared, &w.key);
 	if (err)
 		return err;
@@ -242,12 +245,27 @@ static inline __attribute__((always_inline)) s64 futex_wait(u32 *uaddr, bool sha
 		if (late)
 			return -ETIMEDOUT;
 		if (current_task()->signal_pending)
-			return -ERESTARTSYS;
+			return pi ? -ERESTARTNOINTR : -ERESTARTSYS;
 		/* Woken by something else: look again. A requeue before counts no more, the key is the first one again. */
 		err = get_key(uaddr, shared, &w.key);
 		if (err)
 			return err;
 	}
+}
+
+/* Wait to be moved to the lock at @uaddr2, then for that lock. */
+static s64 wait_requeue_pi(u32 *uaddr, bool shared, u32 val, u64 deadline, u32 bitset, u32 *uaddr2)
+{
+	struct pi_waiter pi;
+	s64 ret = uaddr == uaddr2 ? -EINVAL : pi_init(&pi, uaddr2, shared);
+
+	if (!ret)
+		ret = futex_wait(uaddr, shared, val, deadline, bitset, &pi);
+	if (ret)
+		return ret;
+	ret = pi_lock_word(uaddr2, &pi, deadline, false, true);
+	/* The wait is over: to begin it again would miss what woke us. */
+	return ret == -ERESTARTNOINTR ? -EAGAIN : ret;
 }
 
 /* ---- waking ---- */
@@ -273,6 +291,10 @@ static inline s64 wake_key(const struct futex_key *key, u32 n, u32 bitset)
 	list_for_each_safe (w, tmp, &b->waiters, link) {
 		if (!key_equal(&w->key, key) || !(w->bitset & bitset))
 			continue;
+		if (unlikely(w->pi)) {
+			woken = -EINVAL;
+			break;
+		}
 		wake_one(w);
 		if (++woken >= n)
 			break;
@@ -351,6 +373,10 @@ static s64 futex_requeue(u32 *uaddr, bool shared, u32 nr_wake, u32 nr_move, u32 
 	list_for_each_safe (w, tmp, &a->waiters, link) {
 		if (!key_equal(&w->key, &from))
 			continue;
+		if (w->pi) {
+			unlock_two(a, b);
+			return -EINVAL;
+		}
 		if (woken < nr_wake) {
 			wake_one(w);
 			woken++;
@@ -370,6 +396,78 @@ static s64 futex_requeue(u32 *uaddr, bool shared, u32 nr_wake, u32 nr_move, u32 
 	return (s64)woken + moved;
 }
 
+/* The best waiter for @key that the policy knows. Context: bucket lock held. */
+static struct futex_waiter *best_waiter(struct futex_bucket *b, const struct futex_key *key)
+{
+	struct futex_waiter *w, *best = NULL;
+
+	list_for_each (w, &b->waiters, link)
+		if (key_equal(&w->key, key) && (!best || sched_better(w->task, best->task)))
+			best = w;
+	return best;
+}
+
+/*
+ * Of those who wait for @uaddr the best gets the lock at @uaddr2 if it is free, and @nr_move others (and it, if not) queue for it. One at a
+ * time: to find the lock's owner takes locks that come before the bucket's.
+ */
+static s64 requeue_pi(u32 *uaddr, bool shared, u32 nr_wake, u32 nr_move, u32 *uaddr2, u32 expected)
+{
+	struct futex_key from, to;
+	struct thread *owner;
+	u32 word, now = expected;
+	s64 moved = 0, ret;
+
+	if (nr_wake != 1 || (s32)nr_move < 0)
+		return -EINVAL;
+	ret = get_key(uaddr, shared, &from);
+	if (!ret)
+		ret = get_key(uaddr2, shared, &to);
+	if (!ret && key_equal(&from, &to))
+		ret = -EINVAL;
+	while (!ret && moved <= nr_move) {
+		struct futex_bucket *b = bucket_of(&from);
+		struct futex_waiter *w = NULL;
+		bool unread;
+
+		ret = pi_look(uaddr2, &word, &owner);
+		if (ret)
+			break;
+		spin_lock(&b->lock);
+		bucket_ready(b);
+		unread = !moved && read_word(&now, uaddr);
+		if (!unread)
+			w = best_waiter(b, &from);
+		if (now != expected)
+			ret = -EAGAIN;
+		else if (w)
+			ret = w->pi && key_equal(&w->pi->key, &to)
+				      ? pi_try(uaddr2, w->pi, word, owner, false)
+				      : -EINVAL;
+		if (w && ret == 1) {
+			wake_one(w);
+		} else if (w && !ret) {
+			list_del(&w->link);
+			__atomic_store_n(&w->bucket, NULL, __ATOMIC_RELEASE);
+		}
+		spin_unlock(&b->lock);
+		pi_put(owner);
+		if (unread) {
+			ret = read_word(&now, uaddr);
+			continue;
+		}
+		if (!w)
+			break;
+		if (ret == 0 || ret == 1) {
+			moved++;
+			ret = 0;
+		} else if (pi_retry(uaddr2, &ret)) {
+			ret = 0;
+		}
+	}
+	return ret && !moved ? ret : moved;
+}
+
 static __attribute__((noinline)) s64 call_any(u32 *uaddr, int op, u32 val, u64 timeout_or_val2,
 					      u32 *uaddr2, u32 val3)
 {
@@ -378,18 +476,22 @@ static __attribute__((noinline)) s64 call_any(u32 *uaddr, int op, u32 val, u64 t
 	u64 deadline = ~0ull;
 	s64 ret;
 
-	if (realtime && cmd != FUTEX_WAIT_BITSET && cmd != FUTEX_WAIT)
+	struct pi_waiter pi;
+
+	if (realtime && cmd != FUTEX_WAIT_BITSET && cmd != FUTEX_WAIT && cmd != FUTEX_LOCK_PI2 &&
+	    cmd != FUTEX_WAIT_REQUEUE_PI)
 		return -ENOSYS;
+	if (timeout_or_val2 && (u32)cmd < 32 && (1u << cmd & OPS_WITH_TIMEOUT)) {
+		ret = get_deadline(timeout_or_val2, cmd != FUTEX_WAIT,
+				   realtime || cmd == FUTEX_LOCK_PI, &deadline);
+		if (ret)
+			return ret;
+	}
 	switch (cmd) {
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
-		if (timeout_or_val2) {
-			ret = get_deadline(timeout_or_val2, cmd == FUTEX_WAIT_BITSET, realtime,
-					   &deadline);
-			if (ret)
-				return ret;
-		}
-		ret = futex_wait(uaddr, shared, val, deadline, cmd == FUTEX_WAIT ? ANY_BIT : val3);
+		ret = futex_wait(uaddr, shared, val, deadline, cmd == FUTEX_WAIT ? ANY_BIT : val3,
+				 NULL);
 		/* A restart would begin a relative time-out anew: after a handler ran the program must see EINTR. */
 		if (ret == -ERESTARTSYS && cmd == FUTEX_WAIT && timeout_or_val2)
 			ret = -ERESTARTNOHAND;
@@ -402,6 +504,18 @@ static __attribute__((noinline)) s64 call_any(u32 *uaddr, int op, u32 val, u64 t
 		return futex_requeue(uaddr, shared, val, (u32)timeout_or_val2, uaddr2, NULL);
 	case FUTEX_CMP_REQUEUE:
 		return futex_requeue(uaddr, shared, val, (u32)timeout_or_val2, uaddr2, &val3);
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+	case FUTEX_TRYLOCK_PI:
+		ret = pi_init(&pi, uaddr, shared);
+		return ret ? ret
+			   : pi_lock_word(uaddr, &pi, deadline, cmd == FUTEX_TRYLOCK_PI, false);
+	case FUTEX_UNLOCK_PI:
+		return pi_unlock_word(uaddr, shared);
+	case FUTEX_WAIT_REQUEUE_PI:
+		return wait_requeue_pi(uaddr, shared, val, deadline, ANY_BIT, uaddr2);
+	case FUTEX_CMP_REQUEUE_PI:
+		return requeue_pi(uaddr, shared, val, (u32)timeout_or_val2, uaddr2, val3);
 	default:
 		return -ENOSYS;
 	}
@@ -410,7 +524,7 @@ static __attribute__((noinline)) s64 call_any(u32 *uaddr, int op, u32 val, u64 t
 /* What locks and condition variables do when they have to. */
 static __attribute__((noinline)) s64 wait_private(u32 *uaddr, u32 val)
 {
-	return futex_wait(uaddr, false, val, ~0ull, ANY_BIT);
+	return futex_wait(uaddr, false, val, ~0ull, ANY_BIT, NULL);
 }
 
 static __attribute__((noinline)) s64 wake_private(u32 *uaddr, u32 n)

@@ -6,7 +6,6 @@
 
 #define FUTEX_WAIT	  0
 #define FUTEX_WAKE	  1
-#define FUTEX_LOCK_PI	  6
 #define FUTEX_REQUEUE	  3
 #define FUTEX_CMP_REQUEUE 4
 #define FUTEX_WAIT_BITSET 9
@@ -64,7 +63,7 @@ SELFTEST(futex_basic)
 	EXPECT_EQ(futex_call((u32 *)((char *)&word + 1), FUTEX_WAIT, 5, 0, NULL, 0), -EINVAL);
 	EXPECT_EQ(futex_call(&word, FUTEX_WAIT, 5, (u64)bad, NULL, 0), -EINVAL);
 	EXPECT_EQ(futex_call(&word, FUTEX_WAIT_BITSET, 5, 0, NULL, 0), -EINVAL);
-	EXPECT_EQ(futex_call(&word, FUTEX_LOCK_PI, 5, 0, NULL, 0), -ENOSYS);
+	EXPECT_EQ(futex_call(&word, 31, 5, 0, NULL, 0), -ENOSYS);
 	EXPECT_EQ(futex_call(&word, FUTEX_WAIT, 5, (u64)ts, NULL, 0), -ETIMEDOUT);
 	EXPECT(machine_now() - start >= 3000000);
 	/* An absolute limit on the monotonic clock that has passed. */

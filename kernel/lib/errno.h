@@ -57,6 +57,7 @@
 
 /* Internal: never reaches user mode. The system call is restarted, or becomes EINTR, when a signal is delivered. */
 #define ERESTARTSYS    512 /* restart if SA_RESTART or no handler */
+#define ERESTARTNOINTR 513 /* restart in any case */
 #define ERESTARTNOHAND 514 /* restart only if no handler runs */
 #define ERESTART_RESTARTBLOCK \
 	516 /* EINTR if a handler runs, else the call continues with its remaining time */

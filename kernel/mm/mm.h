@@ -237,5 +237,7 @@ int get_user_u32(u32 *dst, const u32 *user_src);
 int get_user_u64(u64 *dst, const u64 *user_src);
 int put_user_u32(u32 *user_dst, u32 v);
 int put_user_u64(u64 *user_dst, u64 v);
+/** cmpxchg_user_u32() - if the word is *@old make it @new; *@old becomes what it was. Return: 0 or -EFAULT. Context: as copy_from_user(). */
+int cmpxchg_user_u32(u32 *user, u32 *old, u32 new);
 
 #endif

@@ -284,12 +284,14 @@ SYSCALL2(set_robust_list, head, size)
 
 SYSCALL3(get_robust_list, pid, head, size)
 {
-	struct thread *t = current_thread();
+	struct thread *t = thread_find((u32)pid ? (u32)pid : current_thread()->tid);
+	u64 list;
 
-	if (pid && (u32)pid != t->tid)
-		return -EPERM;
-	return put_user_u64((u64 *)head, t->robust_list) || put_user_u64((u64 *)size, 24) ? -EFAULT
-											  : 0;
+	if (!t)
+		return -ESRCH;
+	list = t->robust_list;
+	thread_put(t);
+	return put_user_u64((u64 *)head, list) || put_user_u64((u64 *)size, 24) ? -EFAULT : 0;
 }
 
 SYSCALL6(futex, uaddr, op, val, timeout, uaddr2, val3)

@@ -48,6 +48,7 @@ static s64 set_class(u64 tid, u32 class, u64 param)
 	if (class == ~0u)
 		class = t->task.class;
 	err = sched_set_class(&t->task, class, rt_priority);
+	pi_prio_changed(&t->task);
 	thread_put(t);
 	return err;
 }
@@ -224,6 +225,7 @@ static void best_nice(struct task *t, void *arg)
 static void apply_nice(struct task *t, void *arg)
 {
 	sched_set_nice(t, *(int *)arg);
+	pi_prio_changed(t);
 }
 
 SYSCALL2(getpriority, which, who)

@@ -406,11 +406,10 @@ int exec_load(const struct program *prog, const struct exec_args *args)
 		mm_put(img.mm);
 		return err;
 	}
+	futex_leave(t, true);
 	mm_adopt(img.mm);
 	signal_exec(p);
 	t->altstack_sp = t->altstack_size = 0;
-	t->clear_tid = NULL;
-	t->robust_list = 0;
 	p->leader_exec = true;
 	base = strrchr(prog->path, '/');
 	str_copy(t->task.comm, base ? base + 1 : prog->path, sizeof(t->task.comm));

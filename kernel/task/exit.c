@@ -167,11 +167,7 @@ void thread_exit(s32 status)
 	bool last;
 	u64 flags;
 
-	/* If anybody is left to see it. */
-	if (t->clear_tid && (p->nr_threads > 1 || READ_ONCE(t->mm->users) > 1)) {
-		put_user_u32(t->clear_tid, 0);
-		futex_wake_addr(t->clear_tid, 1);
-	}
+	futex_leave(t, false);
 	/* Before the thread is counted out: from then on the last one may free the address space, while we are preempted. */
 	t->mm = NULL;
 	t->task.address_space = 0;

@@ -342,6 +342,9 @@ static void finish_restart(struct regs *regs, const struct sigaction_k *act)
 		}
 		regs->rax = regs->orig;
 		break;
+	case -ERESTARTNOINTR:
+		regs->rax = regs->orig;
+		break;
 	case -ERESTART_RESTARTBLOCK:
 		if (act) {
 			regs->rax = (u64)-EINTR;

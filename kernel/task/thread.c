@@ -96,6 +96,7 @@ struct thread *thread_alloc(void)
 	t->refs = 2; /* running, and its process or joiner */
 	list_init(&t->link);
 	list_init(&t->hash);
+	list_init(&t->pi_waiters);
 	waitq_init(&t->join_wait);
 	return t;
 }

@@ -41,8 +41,12 @@ struct thread {
 	u64 altstack_sp, altstack_size;	       /* (p) */
 	u32 altstack_flags;
 
-	u32 *clear_tid;	   /* (p) CLONE_CHILD_CLEARTID address */
-	u64 robust_list;   /* (p) set_robust_list head */
+	u32 *clear_tid;	 /* (p) CLONE_CHILD_CLEARTID address */
+	u64 robust_list; /* (p) set_robust_list head */
+	struct list
+		pi_waiters; /* threads that wait for a lock of ours; this and the next two under pi_lock (pi.c) */
+	struct pi_waiter *pi_wait; /* the lock it waits for */
+	bool pi_dead;		   /* it has ended: nobody queues behind it any more */
 	u64 restart_until; /* (p) deadline of an interrupted nanosleep, for restart_syscall */
 	u64 restart_rem;   /* (p) user pointer for its remaining time */
 	u32 restart_clock;
@@ -211,6 +215,12 @@ int exec_interp(const struct program *prog, const char **path);
  * header; -ENOMEM; -E2BIG.
  */
 int exec_load(const struct program *prog, const struct exec_args *args);
+
+/* ---- pi.c ---- */
+/** futex_leave() - current gives up its memory, by its end or @exec: its locks get their FUTEX_OWNER_DIED, joiners their wake-up. */
+void futex_leave(struct thread *t, bool exec);
+/** pi_prio_changed() - @t's nice value or class has changed: if it waits for a lock, the owner inherits it. Context: up to LOCK_SIGNAL. */
+void pi_prio_changed(struct task *t);
 
 /* ---- exit.c ---- */
 /** process_exit() - exit_group(2): end all threads of the current process with wait status @status. */

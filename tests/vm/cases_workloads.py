@@ -58,6 +58,10 @@ COMMANDS = [
      lambda v: v["work_s"] * 1.05 < v["elapsed_s"] < v["work_s"] * 1.3),
     ("hack --peers 5 --messages 10 2", lambda v: v["messages"] == 500 and v["procs"] == 20 and not v["failed"],
      ANY),
+    ("inversion --hold 4 --mid 60 --rounds 1", lambda v: v["pi_max_ms"] > 0 and v["plain_max_ms"] > 0 and not v["failed"],
+     lambda v: v["pi_max_ms"] < 6 and 60 < v["plain_max_ms"] < 75),
+    ("inversion --nice --mid 60", lambda v: v["plain_max_ms"] > 0 and v["pi_max_ms"] > 0,
+     lambda v: v["pi_max_ms"] < 8 and v["plain_max_ms"] > 15),
     ("hog --nice 19 0.3", lambda v: v["elapsed_s"] >= 0.3, lambda v: v["share_pct"] > 98 and v["gap_max_ms"] < 5),
 ]
 
