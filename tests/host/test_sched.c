@@ -23,6 +23,7 @@ int main(int argc, char **argv)
 		nick_tests();
 		family_tests();
 		goodness_tests();
+		bound_tests();
 	}
 	for (unsigned i = 0; sched_policy_nth(i); i++) {
 		sim_policy = sched_policy_nth(i)->name;
