@@ -48,7 +48,8 @@ static struct {
 	u32 nr, busy; /* tasks on the run list; CPUs that run one */
 } g;
 
-static s64 proc_change_penalty, mm_bonus, preempt_margin, yield_rating, recalc_sleepers;
+static s64 proc_change_penalty = 15, mm_bonus = 1, preempt_margin = 1, yield_rating = -1,
+	   recalc_sleepers = 1;
 
 #define L24   "Linux 2.4.17"
 #define RECON L24 " (i386), reconstructed"
