@@ -127,6 +127,8 @@ struct runq {
 #define BALANCE_STALE_OWN 0x01 /* the own length counts as it was before the own lock was dropped */
 #define BALANCE_IDLE_BUSY 0x02 /* idle CPUs do the busy pass too, every balance_busy_ms */
 
+#define NO_WAIT_BOUND (~0ull)
+
 /** struct tunable - one number of a policy that may be changed while it runs. */
 struct tunable {
 	const char *name;   /* as in /sys and in sched.NAME= on the kernel command line */
@@ -254,6 +256,17 @@ struct sched_policy {
 
 	/** timeslice() - length of a full time slice of @p in ticks; 0 = it has none. Without lock: a hint for sched_rr_get_interval(2). */
 	u32 (*timeslice)(const struct task *p);
+
+	/**
+	 * wait_bound() - the longest time that a runnable SCHED_OTHER task of nice value @nice may have to wait for the CPU, from any moment
+	 * on, while @n tasks in all, it included, are or come on its queue, @best is the best nice value of the others, no real-time task
+	 * runs, nobody's attributes change and no balancer moves tasks. @sleepers: the others may sleep and wake; otherwise they run whenever
+	 * they may. Derived in the policy's file from its constants. Without lock. Return: ns, or NO_WAIT_BOUND if such others may keep it
+	 * waiting for ever.
+	 */
+	u64 (*wait_bound)(int nice, int best, u32 n, bool sleepers);
+	const char *
+		wait_rule; /* how wait_bound() comes about, or why there is none: one line for the reader */
 
 	/** show_task() - the policy's figures of @p, one line, for /proc and dumps. Optional. */
 	void (*show_task)(const struct task *p, void (*print)(const char *fmt, ...));

@@ -278,6 +278,12 @@ static const char *test_check(struct runq *rq)
 	return n == rq->nr_running ? NULL : "nr_running wrong";
 }
 
+static u64 test_wait_bound(int nice, int best, u32 n, bool sleepers)
+{
+	return best < nice || sleepers ? NO_WAIT_BOUND
+				       : n * ((u64)slice() + 1) * (NSEC_PER_SEC / sched_hz);
+}
+
 #define TEST_OPERATIONS                                                                      \
 	.runq_size = sizeof(struct test_runq), .init_cpu = test_init_cpu,                    \
 	.exit_cpu = test_exit_cpu, .task_init = test_task_init, .task_exit = test_task_exit, \
@@ -285,7 +291,8 @@ static const char *test_check(struct runq *rq)
 	.pick_next = test_pick_next, .put_prev = test_put_prev, .tick = test_tick,           \
 	.preempts = test_preempts, .yield = test_yield, .set_attr = test_set_attr,           \
 	.steal = test_steal, .reap = test_reap, .lend = test_lend, .better = test_better,    \
-	.timeslice = test_timeslice, .dump = test_dump, .holds = test_holds, .check = test_check
+	.timeslice = test_timeslice, .wait_bound = test_wait_bound, .dump = test_dump,       \
+	.holds = test_holds, .check = test_check
 
 const struct sched_policy policy_test_global = {
 	.name = "test-global",

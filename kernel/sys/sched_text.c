@@ -47,6 +47,18 @@ static int show_available(struct strbuf *sb, u64 arg)
 	return 0;
 }
 
+static void show_wait(struct strbuf *sb, const struct sched_policy *pol, bool sleepers)
+{
+	u64 ns = pol->wait_bound(0, 0, 10, sleepers);
+
+	sb_printf(sb, "longest wait beside 9 tasks of nice 0 that %s: ",
+		  sleepers ? "sleep and wake" : "do not sleep");
+	if (ns == NO_WAIT_BOUND)
+		sb_printf(sb, "no bound\n");
+	else
+		sb_printf(sb, "%llu ms\n", (unsigned long long)(ns / NSEC_PER_MSEC));
+}
+
 /* The tables of policies are constants; one look at which of them it is gives one state. */
 static int show_info(struct strbuf *sb, u64 arg)
 {
@@ -59,6 +71,9 @@ static int show_info(struct strbuf *sb, u64 arg)
 		sb_printf(sb, "balance busy: every %u ms\n", pol->balance_busy_ms);
 	if (!pol->global_queue)
 		sb_printf(sb, "balance idle: every %u ms, at least a tick\n", pol->balance_idle_ms);
+	show_wait(sb, pol, false);
+	show_wait(sb, pol, true);
+	sb_printf(sb, "wait rule: %s\n", pol->wait_rule);
 	return 0;
 }
 

@@ -8,6 +8,18 @@
 
 #include "tests.h"
 
+/* Before anything sets them: what a policy starts with is what it says. */
+static void tunables_start_at_their_defaults(void)
+{
+	for (unsigned i = 0; sched_policy_nth(i); i++)
+		for (const struct tunable *t = sched_policy_nth(i)->tunables;
+		     t < sched_policy_nth(i)->tunables + sched_policy_nth(i)->nr_tunables; t++)
+			if (*t->value != t->def)
+				tap_fail(__FILE__, __LINE__, "%s: %s is %lld, not %lld",
+					 sched_policy_nth(i)->name, t->name, (long long)*t->value,
+					 (long long)t->def);
+}
+
 int main(int argc, char **argv)
 {
 	bool fuzz_only = argc >= 4 && !strcmp(argv[1], "fuzz");
@@ -15,6 +27,7 @@ int main(int argc, char **argv)
 	unsigned rounds = fuzz_only ? (unsigned)strtoul(argv[3], NULL, 0) : 64;
 
 	if (!fuzz_only) {
+		TEST(tunables_start_at_their_defaults);
 		o1_tests();
 		nobonus_tests();
 		j2_tests();
@@ -23,6 +36,7 @@ int main(int argc, char **argv)
 		nick_tests();
 		family_tests();
 		goodness_tests();
+		bound_tests();
 	}
 	for (unsigned i = 0; sched_policy_nth(i); i++) {
 		sim_policy = sched_policy_nth(i)->name;

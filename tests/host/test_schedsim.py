@@ -311,6 +311,8 @@ MUTANTS = (
     ("kernel/sched/internal.h", "if (rq->nr_running-- == 2)", "if (rq->nr_running-- == 3)", "overloaded"),
     ("kernel/sched/policy/o1_family.h", "array->nr_active--;", ";", "policy"),
     ("kernel/sched/migrate.c", "machine_send_migrate(cpu);\n}", "}", "lost-ipi"),
+    ("kernel/sched/policy/o1_family.h", "q->active = q->expired;\n\t\tq->expired = array;\n\t\tarray = q->active;",
+     "array = q->expired;", "starved"),
     ("kernel/sched/idle.c", "machine_tick(true);\n\trq->tick_on = true;\n\t__atomic_fetch_and", "__atomic_fetch_and", "tick"),
 )
 
@@ -334,13 +336,47 @@ def faults_are_found():
                 f.write(text.replace(good, bad, 1))
             subprocess.run([*cc, "-o", f"{tmp}/mutant", *sources, "-lm"], check=True, timeout=120)
             try:
-                _, _, err = run(LONE if name == "tick" else "mixed", "--check=200", binary=f"{tmp}/mutant", status=2)
+                what = {"tick": (LONE,), "starved": ("hogs", "--policy", "nobonus")}.get(name, ("mixed",))
+                _, _, err = run(*what, "--check=200", binary=f"{tmp}/mutant", status=2)
             except Failed as why:
                 raise Failed(f"{good!r} gone: {why}") from None
             expect(f"VIOLATION {name} " in err, f"{good!r} gone is not called {name}: {err[-300:]}")
             expect("# " in err and " task " in err, "no events before the violation are shown")
             with open(path, "w", encoding="utf-8") as f:
                 f.write(text)
+
+
+# Three that sleep two thirds of the time keep one that does not from running, if sleep is all that counts.
+TURNS = """for 60s
+flag turn count 3
+task hog
+	run inf
+end
+task one count 3 start 2s
+	loop
+		take turn[i]
+		run 10ms
+		post turn[(i + 1) mod 3]
+	end
+end
+at 15s post turn[0]
+"""
+
+
+@test
+def waits_against_the_promise():
+    for p in policies():
+        r = run(TURNS, "--policy", p, "--check")[0]["waits"]
+        # o1-j2 and nick starve nobody here, but promise nothing (tests/host/test_bound.c shows why).
+        expect(r["bounded"] == ("no" if p in ("o1", "o1-j2", "nick") else "yes"), f"{p}: {r}")
+        if p == "o1":
+            expect(r["longest_ms"] > 44000, f"{p}: {r}")
+        else:
+            expect(r["longest_ms"] < 5000 and r["part_of_bound_pct"] <= 100, f"{p}: {r}")
+    r = run("hogs", "--policy", "nobonus")[0]["waits"]
+    near(r["longest_ms"], 204, 0, "two slices")
+    near(r["bound_ms"], 4 * 102 + 3, 0, "its bound")
+    expect(run("x_renice")[0]["waits"]["bounded"] in ("yes", "no"), "a nice value from outside")
 
 
 @test

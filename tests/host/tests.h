@@ -14,6 +14,7 @@ void a3_tests(void);
 void int_tests(void);
 void nick_tests(void);
 void family_tests(void);
+void bound_tests(void);
 void core_tests(void);
 void switch_tests(void);
 void trace_tests(void);

@@ -128,10 +128,10 @@ def arguments():
 def interbench():
     """Without a load everything is met; a hog beside the game takes its share; every load can be had."""
     r = vm("--det", "--smp", "1", cmd=["sh", "-c",
-           "interbench --seconds 1 --tasks audio,gaming --loads none,burn && interbench --seconds 0.3 --tasks video --loads none,x,ring,memload,compile"],
+           "interbench --seconds 1 --tasks audio,gaming --loads none,burn && interbench --seconds 0.3 --tasks video --loads none,x,write,read,ring,memload,compile"],
            timeout=80)
     found = {(v["task"], v["load"]): words(v) for v in results(r.text, "interbench")}
-    expect(len(found) == 9, str(r))
+    expect(len(found) == 11, str(r))
     for task in ("audio", "gaming", "video"):
         expect(found[task, "none"]["desired_cpu_pct"] > 99.5 and found[task, "none"]["max_ms"] < 1, str(r))
     expect(found["audio", "none"]["deadlines_met_pct"] == 100, str(r))
@@ -140,6 +140,7 @@ def interbench():
     expect("deadlines_met_pct" not in found["gaming", "burn"], str(r))
     expect(all(v["timekeeper_fifo"] == 1 for v in found.values()), str(r))
     expect(found["video", "compile"]["latency_ms"] > found["video", "none"]["latency_ms"], str(r))
+    expect(found["video", "write"]["latency_ms"] > found["video", "none"]["latency_ms"], str(r))
 
 
 @case("workloads-pipe-interval", 60)

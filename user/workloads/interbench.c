@@ -12,8 +12,11 @@
  *	% Desired CPU = achieved burns / (achieved + missed burns)
  *	% Deadlines met = met / (met + missed)
  *
- * The loads write, read and compile of the original need a disc. Here "compile" is a hog, a
- * stream through a pipe, and a process that forks and executes all the time.
+ * The loads write and read of the original need a disc. Here a process stands in for it: it takes,
+ * or brings, a block of 64 KiB each millisecond through a pipe of the same size. So the load copies
+ * and then waits for the disc, as the original's does once the cache is full; it runs as fast as the
+ * disc, not as the CPU. "compile" is burn, write and read together, and a process that forks and
+ * executes all the time.
  */
 #include <errno.h>
 #include <math.h>
@@ -36,7 +39,8 @@
 #define SETTLE_NS  (1000 * MS) /* a load runs for so long before the measuring begins */
 #define GAME_NS	   (100 * MS)  /* a job of the game */
 #define X_NS	   (100 * MS)  /* interval of X */
-#define STREAM	   65536
+#define BLOCK	   65536       /* of the disc; what a pipe holds */
+#define DISC_NS	   (1 * MS)    /* it takes for one */
 #define RING_PROCS 4
 #define COPY	   (16 << 20)
 
@@ -261,18 +265,43 @@ static void load_memload(void)
 	}
 }
 
-static void stream(void)
+/* One side of the disc's pipe: blocks without end, the disc one each DISC_NS, its user as fast as that. */
+static void blocks(int fd, bool writes, bool disc)
 {
-	static char block[STREAM];
+	static char block[BLOCK];
+
+	for (int64_t due = wl_now();; due += DISC_NS) {
+		if (disc) {
+			wl_sleep_until(due);
+			/* A disc that did not get to run in time does not make up for it. */
+			due = wl_now() > due + DISC_NS ? wl_now() : due;
+		}
+		if (writes)
+			wl_write_all(fd, block, BLOCK);
+		else
+			wl_read_all(fd, block, BLOCK);
+	}
+}
+
+static void disc_user(bool writes)
+{
 	int fd[2];
 
 	if (pipe(fd) < 0)
 		wl_die("pipe");
 	if (wl_fork() == 0)
-		for (;;)
-			wl_read_all(fd[0], block, STREAM);
-	for (;;)
-		wl_write_all(fd[1], block, STREAM);
+		blocks(fd[writes ? 0 : 1], !writes, true);
+	blocks(fd[writes ? 1 : 0], writes, false);
+}
+
+static void load_write(void)
+{
+	disc_user(true);
+}
+
+static void load_read(void)
+{
+	disc_user(false);
 }
 
 static const char *self;
@@ -282,7 +311,9 @@ static void load_compile(void)
 	if (wl_fork() == 0)
 		load_burn();
 	if (wl_fork() == 0)
-		stream();
+		load_write();
+	if (wl_fork() == 0)
+		load_read();
 	for (;;) {
 		pid_t pid = wl_fork();
 
@@ -302,6 +333,8 @@ static const struct {
 	{"video", "Video", load_video},
 	{"x", "X", load_x},
 	{"burn", "Burn", load_burn},
+	{"write", "Write", load_write},
+	{"read", "Read", load_read},
 	{"ring", "Ring", load_ring},
 	{"memload", "Memload", load_memload},
 	{"compile", "Compile", load_compile},
@@ -429,7 +462,7 @@ int main(int argc, char **argv)
 		{"seconds", WL_REAL, &run_s, "seconds per measurement (default 30)"},
 		{"tasks", WL_TEXT, &only_tasks, "of audio,video,x,gaming (default all)"},
 		{"loads", WL_TEXT, &only_loads,
-		 "of none,video,x,burn,ring,memload,compile (default all)"},
+		 "of none,video,x,burn,write,read,ring,memload,compile (default all)"},
 		{"L", WL_INT, &burners, "hogs in the loads burn and compile (default one per CPU)"},
 		{"nothing", WL_FLAG, &nothing, "end at once (used by itself)"},
 	};

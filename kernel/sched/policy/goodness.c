@@ -48,7 +48,8 @@ static struct {
 	u32 nr, busy; /* tasks on the run list; CPUs that run one */
 } g;
 
-static s64 proc_change_penalty, mm_bonus, preempt_margin, yield_rating, recalc_sleepers;
+static s64 proc_change_penalty = 15, mm_bonus = 1, preempt_margin = 1, yield_rating = -1,
+	   recalc_sleepers = 1;
 
 #define L24   "Linux 2.4.17"
 #define RECON L24 " (i386), reconstructed"
@@ -438,6 +439,22 @@ static u32 goodness_timeslice(const struct task *p)
 	return p->class == SCHED_FIFO ? 0 : (u32)nice_to_ticks(p->nice);
 }
 
+/* ------------------------------------------------ how long others wait */
+
+/*
+ * Until all others have used up what they have: at most two slices, or what reaping may leave. Then all get new slices, also who has
+ * none left, and whoever kept some by sleeping may use two again. Who has a tick left is better than all who have none.
+ * It is for tasks that may run on every CPU: where some may not, a CPU that runs out of slices early renews also those of tasks
+ * that have the others' better ones to wait for, and these may wait for ever.
+ */
+static u64 goodness_wait_bound(int nice, int best, u32 n, bool sleepers)
+{
+	u64 slice = (u64)nice_to_ticks(best), first = max(2 * slice, (u64)MAX_COUNTER);
+	u64 each = first + (sleepers ? 2 : 1) * slice + 1;
+
+	return ((n - 1) * each + 1) * (NSEC_PER_SEC / sched_hz);
+}
+
 /* ---------------------------------------------------- showing, checking */
 
 static void goodness_show_task(const struct task *p, void (*print)(const char *fmt, ...))
@@ -520,6 +537,9 @@ const struct sched_policy policy_goodness = {
 	.lend = goodness_lend,
 	.better = goodness_better,
 	.timeslice = goodness_timeslice,
+	.wait_bound = goodness_wait_bound,
+	.wait_rule =
+		"what each other task has left, 2 slices, and after the recalculation 1 more, or 2 if it sleeps; for tasks that may run everywhere",
 	.show_task = goodness_show_task,
 	.dump = goodness_dump,
 	.holds = goodness_holds,

@@ -295,6 +295,19 @@ static unsigned nick_steal(struct runq *src, struct runq *dst, bool idle, unsign
 	return family_steal(src, dst, idle, max, can_migrate);
 }
 
+/* ------------------------------------------------ how long others wait */
+
+/*
+ * Every slice ends in the expired array; the longest is that of the worst priority among its like. Beside sleepers there is no bound,
+ * though "no rule is needed": what a waker gets from the slices of those it wakes is taken from what they have left, and with the
+ * unsigned numbers that is without end when a slice has shrunk below what was used of it.
+ */
+static u64 nick_wait_bound(int nice, int best, u32 n, bool sleepers)
+{
+	return sleepers ? NO_WAIT_BOUND
+			: family_wait(n, slice_at(MAX_PRIO - 1, MAX_PRIO - 1), 0, true);
+}
+
 /* ---------------------------------------------------- showing, checking */
 
 static void nick_show_task(const struct task *p, void (*print)(const char *fmt, ...))
@@ -350,6 +363,9 @@ const struct sched_policy policy_nick = {
 	.lend = nick_lend,
 	.better = family_better,
 	.timeslice = nick_timeslice,
+	.wait_bound = nick_wait_bound,
+	.wait_rule =
+		"2 of the longest slices of each other task; none beside sleepers, whose waker may get slices from them without end",
 	.show_task = nick_show_task,
 	.dump = nick_dump,
 	.holds = family_holds,

@@ -326,6 +326,32 @@ static unsigned o1_steal(struct runq *src, struct runq *dst, bool idle, unsigned
 	return family_steal(src, dst, idle, max, can_migrate);
 }
 
+/* ------------------------------------------------ how long others wait */
+
+/* Does a task of nice value @nice go back into the active array with that credit? Improving either makes it more likely. */
+static bool interactive_with(int nice, u32 sleep_avg)
+{
+	struct task p = {.nice = (s16)nice, .lent_prio = NO_LENT_PRIO};
+
+	o1(&p)->sleep_avg = sleep_avg;
+	p.prio = (s16)own_prio(&p);
+	return interactive(&p);
+}
+
+/*
+ * starvation_limit does not help a task in the active array: its clock starts when a task expires, which interactive ones do not,
+ * and stops when the arrays change places.
+ * Without sleep nobody earns anything, and all credit is used up after max_sleep_avg ticks of running.
+ */
+static u64 o1_wait_bound(int nice, int best, u32 n, bool sleepers)
+{
+	u64 drain = interactive_with(best, k.max_sleep_avg) ? k.max_sleep_avg : 0;
+
+	if (interactive_with(best, sleepers ? k.max_sleep_avg : 0))
+		return NO_WAIT_BOUND;
+	return family_wait(n, k.slice[best + 20], (n - 1) * drain, true);
+}
+
 /* ---------------------------------------------------- showing, checking */
 
 static void o1_show_task(const struct task *p, void (*print)(const char *fmt, ...))
@@ -358,11 +384,15 @@ static const char *o1_check(struct runq *rq)
 	.tick = o1_tick, .preempts = o1_preempts, .yield = family_yield, .set_attr = o1_set_attr, \
 	.select_cpu = family_select_cpu, .idle_enter = family_idle_enter, .steal = o1_steal,      \
 	.reap = o1_reap, .lend = o1_lend, .better = family_better, .timeslice = o1_timeslice,     \
-	.show_task = o1_show_task, .dump = o1_dump, .holds = family_holds, .check = o1_check,     \
-	.tunables = id##_tunables, .nr_tunables = ARRAY_SIZE(id##_tunables)
+	.wait_bound = o1_wait_bound, .show_task = o1_show_task, .dump = o1_dump,                  \
+	.holds = family_holds, .check = o1_check, .tunables = id##_tunables,                      \
+	.nr_tunables = ARRAY_SIZE(id##_tunables)
 
 const struct sched_policy policy_o1 = {
 	O1_POLICY(o1, "O(1) scheduler of Linux 2.6.0-test4"),
+	.wait_rule =
+		"2 slices of each other task, and max_sleep_avg of running if it may be interactive; none beside interactive "
+		"tasks that sleep, for starvation_limit ends when the arrays change places",
 	.evidence =
 		"read: the complete file of 2.5.7x, whose policy is the same, and the patches that lead from it "
 		"to 2.6.0-test4. Reconstructed: nothing.",
@@ -370,6 +400,8 @@ const struct sched_policy policy_o1 = {
 
 const struct sched_policy policy_nobonus = {
 	O1_POLICY(nobonus, "O(1) scheduler of Linux 2.6.0-test4, bonus forced to 0"),
+	.wait_rule =
+		"2 slices of each other task; none beside nice -8 or better, which are interactive even without a bonus",
 	.evidence =
 		"read: as for o1. Reconstructed: the change itself, from its description in the thread of August "
 		"2003 (it spared the first 100 processes, which this one does not).",

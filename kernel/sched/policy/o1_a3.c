@@ -220,6 +220,19 @@ static unsigned a3_steal(struct runq *src, struct runq *dst, bool idle, unsigned
 	return family_steal(src, dst, idle, max, can_migrate);
 }
 
+/* ------------------------------------------------ how long others wait */
+
+/*
+ * Every slice that ends starts the clock of the expired tasks; when it has run for the limit, all slices that end go to the expired
+ * array. The first ends after less than one slice of each at the latest.
+ */
+static u64 a3_wait_bound(int nice, int best, u32 n, bool sleepers)
+{
+	u64 slice = k.slice[best + 20];
+
+	return family_wait(n, slice, k.starvation + (n - 1) * slice, false);
+}
+
 /* ---------------------------------------------------- showing, checking */
 
 static void a3_show_task(const struct task *p, void (*print)(const char *fmt, ...))
@@ -276,6 +289,8 @@ const struct sched_policy policy_o1_a3 = {
 	.lend = a3_lend,
 	.better = family_better,
 	.timeslice = a3_timeslice,
+	.wait_bound = a3_wait_bound,
+	.wait_rule = "4 slices of each other task and twice starvation_limit",
 	.show_task = a3_show_task,
 	.dump = a3_dump,
 	.holds = family_holds,

@@ -264,6 +264,25 @@ FAMILY bool family_lend(struct runq *rq, struct task *p, int prio,
 			     : p->prio < old && rq->curr != rq->idle && p->prio < rq->curr->prio;
 }
 
+/* --------------------------------------------------- how long one waits */
+
+/**
+ * family_wait() - wait_bound() of the policies in which who does not count as interactive goes into the expired array.
+ *
+ * At each tick somebody is charged, so whoever keeps a task waiting uses up its slice, is put into the expired array and then waits
+ * itself. A task in the active array has therefore run when each of the others has ended one slice; one in the expired array first
+ * waits as long for the arrays to change places. Waking up does not renew a slice. Interactive tasks delay this: @again is how
+ * many ticks, all together, the others may go on with slices that end in the active array; in each of the two phases, or, with
+ * @once, in both together.
+ */
+FAMILY u64 family_wait(u32 n, u64 slice, u64 again, bool once)
+{
+	u64 others = n > 1 ? n - 1 : 0, ticks;
+
+	ticks = 2 * others * slice + (once ? 1 : 2) * again + others + 1;
+	return ticks * (NSEC_PER_SEC / sched_hz);
+}
+
 static inline bool family_better(const struct task *a, const struct task *b)
 {
 	return a->prio < b->prio;

@@ -336,6 +336,19 @@ static unsigned int_steal(struct runq *src, struct runq *dst, bool idle, unsigne
 	return family_steal(src, dst, idle, max, can_migrate);
 }
 
+/* ------------------------------------------------ how long others wait */
+
+/*
+ * Every slice that ends starts the clock of the expired tasks; when it has run for the limit, all slices that end go to the expired
+ * array. The first ends after less than one slice of each at the latest.
+ */
+static u64 int_wait_bound(int nice, int best, u32 n, bool sleepers)
+{
+	u64 slice = k.slice[best + 20];
+
+	return family_wait(n, slice, (u64)k.starvation * n + (n - 1) * slice, false);
+}
+
 /* ---------------------------------------------------- showing, checking */
 
 static void int_show_task(const struct task *p, void (*print)(const char *fmt, ...))
@@ -396,6 +409,8 @@ const struct sched_policy policy_o1_int = {
 	.lend = int_lend,
 	.better = family_better,
 	.timeslice = int_timeslice,
+	.wait_bound = int_wait_bound,
+	.wait_rule = "4 slices of each other task and twice starvation_limit for each task",
 	.show_task = int_show_task,
 	.dump = int_dump,
 	.holds = family_holds,

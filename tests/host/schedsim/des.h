@@ -7,6 +7,7 @@
  *	scenario.c  the text of a scenario to programs of operations
  *	engine.c    what tasks do: operations, system calls, signals; the main loop
  *	report.c    figures, RESULT lines, the trace
+ *	waits.c     the policy's promise how long a task waits
  *	check.c     invariants after every event
  */
 #ifndef SCHEDSIM_DES_H
@@ -223,6 +224,9 @@ struct sim_task {
 	struct list children, sibling; /* of the parent that will wait for it */
 	struct list waiting;	       /* on a pipe's or a flag's list */
 
+	u64 queued_at; /* runnable and not running: since when, on this queue */
+	u32 home;      /* its queue + 1, or that of before it slept */
+
 	/* Figures: since the window began. */
 	u64 woken_at;
 	u64 base_exec, base_vol, base_invol, base_migrations, base_billed;
@@ -336,6 +340,17 @@ u64 report_hash(void);
 
 /** policy_score() - the estimate that the policy keeps of @t, per mille of its maximum, from show_task(). -1: it keeps none. */
 int policy_score(const struct task *t);
+
+/* ---------------------------------------------------------------- waits */
+
+void waits_attr(const struct task *t, int nice, unsigned class); /* its attributes change */
+void waits_tuned(void); /* a knob of the policy has changed */
+void waits_enqueued(struct sim_task *st, unsigned cpu, u32 flags);
+void waits_exit(struct sim_task *st);
+/** waits_look() - @st has waited until now: was that too long? A violation if so, with --check. */
+void waits_look(const struct sim_task *st);
+void waits_look_all(void);
+void waits_report(const char *window);
 
 /* ---------------------------------------------------------------- check */
 

@@ -157,6 +157,7 @@ static void wrap_enqueue(struct runq *rq, struct task *p, u32 flags)
 	else
 		real->enqueue(rq, p, flags);
 	note_prio(sim_task_of(p));
+	waits_enqueued(sim_task_of(p), rq->cpu, flags);
 	if (flags & (ENQ_WAKEUP | ENQ_NEW)) {
 		sim_task_of(p)->tmpl->runnable++;
 		note_stall(sim_task_of(p)->tmpl);
@@ -192,6 +193,20 @@ static struct task *wrap_pick_next(struct runq *rq, struct task *prev)
 	return next;
 }
 
+static bool wrap_set_attr(struct runq *rq, struct task *p, int nice, unsigned class,
+			  unsigned rt_priority)
+{
+	waits_attr(p, nice, class);
+	return real->set_attr(rq, p, nice, class, rt_priority);
+}
+
+static void wrap_setup(void)
+{
+	waits_tuned();
+	if (real->setup)
+		real->setup();
+}
+
 void report_switch(struct task *prev, struct task *next)
 {
 	struct sim_task *st = sim_task_of(next);
@@ -216,8 +231,11 @@ void report_switch(struct task *prev, struct task *next)
 		sim_task_of(prev)->tmpl->running--;
 		note_stall(sim_task_of(prev)->tmpl);
 	}
+	if (!is_idle(prev))
+		sim_task_of(prev)->queued_at = sim_now;
 	if (is_idle(next))
 		return;
+	waits_look(st);
 	g = stat_of(st);
 	note_prio(st);
 	g->prio_sum += next->prio;
@@ -277,6 +295,7 @@ void report_exit(struct sim_task *st)
 	u64 life = sim_now - st->started_at;
 
 	collect(st, g);
+	waits_exit(st);
 	g->finished++;
 	g->life_sum += life;
 	g->life_min = min(g->life_min, life);
@@ -383,6 +402,8 @@ void report_open(void)
 	wrapped.enqueue = wrap_enqueue;
 	wrapped.dequeue = wrap_dequeue;
 	wrapped.pick_next = wrap_pick_next;
+	wrapped.set_attr = wrap_set_attr;
+	wrapped.setup = wrap_setup;
 	sched_policy = &wrapped;
 	for (u32 i = 0; i < scn.nr_tmpls; i++) {
 		scn.tmpls[i]->stat = calloc(1, sizeof(struct gstat));
@@ -500,6 +521,7 @@ void report_window_end(const char *window)
 	for (u32 i = 0; i < scn.nr_tmpls; i++)
 		print_group(scn.tmpls[i], window, length);
 	print_pipes(window, switches);
+	waits_report(window);
 	for (unsigned cpu = 0; report_cpus && cpu < host_ncpus; cpu++) {
 		u64 idle = sched_task_runtime(&sim_cpus[cpu].idle_task) - sim_cpus[cpu].base_idle;
 
