@@ -64,4 +64,4 @@ def pipe():
     r = vm(*SCHED, "--det", "--smp", "1", timeout=110,
            cmd=["sh", "-c", "pipe_switch 200000; sched set preempt_margin=0 && pipe_switch 200000"])
     with_margin, without = (float(v["switches_per_byte"]) for v in results(r.text, "pipe_switch"))
-    expect(with_margin < 0.01 and without > 0.05, str(r))
+    expect(with_margin < 0.1 and without > 5 * with_margin, str(r))
