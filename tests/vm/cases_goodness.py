@@ -6,7 +6,7 @@
 
 import re
 
-from lib import OPTIONS, case, expect, one_result, vm
+from lib import OPTIONS, case, expect, one_result, results, vm
 
 SCHED = ("--sched", "goodness")
 MANY = "i=0; while [ $i -lt 8 ]; do (seq 1 200 | sort -r | head -n 1) & i=$((i + 1)); done; wait; nproc"
@@ -60,6 +60,8 @@ def spread():
 
 @case("goodness-pipe", 150)
 def pipe():
-    """The sleeping reader gathers ticks and preempts the writer byte by byte: a hundred times what o1 needs (0.0005)."""
-    r = vm(*SCHED, "--det", "--smp", "1", cmd=["pipe_switch", "200000"], timeout=110)
-    expect(float(one_result(r, "pipe_switch")["switches_per_byte"]) > 0.05, str(r))
+    """A peer must be three ticks ahead to preempt, and both sides use theirs up alike; without the margin they take turns."""
+    r = vm(*SCHED, "--det", "--smp", "1", timeout=110,
+           cmd=["sh", "-c", "pipe_switch 200000; sched set preempt_margin=0 && pipe_switch 200000"])
+    with_margin, without = (float(v["switches_per_byte"]) for v in results(r.text, "pipe_switch"))
+    expect(with_margin < 0.1 and without > 5 * with_margin, str(r))

@@ -5,7 +5,10 @@
  *
  *	machine.c   <arch/machine.h> for virtual CPUs, the event heap, the clock
  *	scenario.c  the text of a scenario to programs of operations
- *	engine.c    what tasks do: operations, system calls, signals; the main loop
+ *	expr.c      values of expressions
+ *	actors.c    tasks, their beginning and end; signals
+ *	ops.c       the operations of their programs
+ *	engine.c    CPUs between events; the main loop
  *	report.c    figures, RESULT lines, the trace
  *	waits.c     the policy's promise how long a task waits
  *	check.c     invariants after every event

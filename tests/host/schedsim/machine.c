@@ -68,50 +68,84 @@ static void sift_down(u32 i, struct slot s)
 	place(i, s);
 }
 
+/* To its place, from @i, whose slot is free. */
+static void sift(u32 i, struct slot s)
+{
+	if (i && before(&s, &heap[(i - 1) / 2]))
+		sift_up(i, s);
+	else
+		sift_down(i, s);
+}
+
+/*
+ * The event that was taken last has left its slot, the first, free: as a rule another is armed before anything else is asked of the heap,
+ * and takes that. Otherwise the last one moves there.
+ */
+static bool first_free;
+
+static void fill_first(void)
+{
+	if (!first_free)
+		return;
+	first_free = false;
+	if (--heap_n)
+		sift_down(0, heap[heap_n]);
+}
+
 void ev_cancel(struct ev *e)
 {
-	u32 i = e->pos;
-	struct slot last;
+	u32 i;
 
+	fill_first();
+	i = e->pos;
 	if (!i--)
 		return;
 	e->pos = 0;
-	last = heap[--heap_n];
-	if (i == heap_n)
-		return;
-	if (i && before(&last, &heap[(i - 1) / 2]))
-		sift_up(i, last);
-	else
-		sift_down(i, last);
+	if (i != --heap_n)
+		sift(i, heap[heap_n]);
 }
 
 void ev_arm(struct ev *e, u64 when)
 {
+	struct slot s = {when, (u64)e->kind << 56 | ev_age, e};
+
 	if (e->pos && e->when == when)
 		return;
-	ev_cancel(e);
-	if (heap_n == heap_room) {
-		heap_room = heap_room ? heap_room * 2 : 4096;
-		heap = realloc(heap, heap_room * sizeof(*heap));
-		if (!heap)
-			abort();
-	}
+	ev_age++;
 	e->when = when;
-	heap_n++;
-	sift_up(heap_n - 1, (struct slot){when, (u64)e->kind << 56 | ev_age++, e});
+	if (e->pos) {
+		fill_first();
+		sift(e->pos - 1, s);
+	} else if (first_free) {
+		first_free = false;
+		sift_down(0, s);
+	} else {
+		if (heap_n == heap_room) {
+			heap_room = heap_room ? heap_room * 2 : 4096;
+			heap = realloc(heap, heap_room * sizeof(*heap));
+			if (!heap)
+				abort();
+		}
+		sift_up(heap_n++, s);
+	}
 }
 
 struct ev *ev_next(void)
 {
-	struct ev *e = heap_n ? heap[0].ev : NULL;
+	struct ev *e;
 
-	if (e)
-		ev_cancel(e);
+	fill_first();
+	if (!heap_n)
+		return NULL;
+	e = heap[0].ev;
+	e->pos = 0;
+	first_free = true;
 	return e;
 }
 
 u64 ev_next_time(void)
 {
+	fill_first();
 	return heap_n ? heap[0].when : FOREVER;
 }
 
