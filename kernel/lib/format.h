@@ -27,6 +27,12 @@ struct strbuf {
 	size_t size, len; /* len <= size - 1 while size > 0 */
 };
 
+/** sb_full() - Return: whether nothing more fits into @sb, which may then end in the middle of a line. */
+static inline bool sb_full(const struct strbuf *sb)
+{
+	return sb->len + 1 >= sb->size;
+}
+
 /** sb_printf() - append formatted text to @sb. */
 void sb_printf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -147,25 +147,6 @@ u64 sched_switch_hash(u64 *nr_switches)
 	return hash;
 }
 
-void sched_dump(void (*print)(const char *fmt, ...))
-{
-	for (unsigned cpu = 0; sched_policy && cpu < machine_cpus_present(); cpu++) {
-		struct runq *rq = machine_runq(cpu);
-		struct task *curr = rq ? READ_ONCE(rq->curr) : NULL;
-
-		if (!curr)
-			continue;
-		print("cpu %u%s: running %u (%s)%s, prio %d, queued %u, switches %llu, tick %s\n",
-		      cpu, sched_online_cpu(cpu) ? "" : " (offline)", curr->id, curr->comm,
-		      curr == rq->idle ? " = idle" : "", curr->prio, rq->nr_running,
-		      (unsigned long long)rq->nr_switches, rq->tick_on ? "on" : "off");
-		preempt_disable(); /* as above */
-		if (sched_policy->dump)
-			sched_policy->dump(rq, print);
-		preempt_enable_no_resched();
-	}
-}
-
 const char *sched_policy_name(void)
 {
 	return sched_policy ? sched_policy->name : "none";

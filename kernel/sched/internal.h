@@ -175,6 +175,11 @@ void idle_reset(void);
 /** idle_wait() - one turn of the idle loop; entered with interrupts off and need_resched clear, left with them on. */
 void idle_wait(struct runq *rq);
 
+/* ---- show.c ---- */
+
+/** sched_watch_end() - nobody watches the policy any more: sched_policy is its own table. All CPUs stand still. @arg: unused. */
+void sched_watch_end(void *arg);
+
 /* ---- migrate.c ---- */
 
 /** migrate_out() - @prev, running and switching out, has a migration request. Lock held. */

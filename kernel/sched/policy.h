@@ -43,6 +43,7 @@
 #ifndef SCHED_POLICY_H
 #define SCHED_POLICY_H
 
+#include "lib/format.h"
 #include "lib/list.h"
 #include "sched/sched.h"
 #include "sched/trace.h"
@@ -143,8 +144,10 @@ struct sched_policy {
 	const char *name;
 	const char *summary;  /* one line for the reader of /sys and `sched list` */
 	const char *evidence; /* what was read, and what is reconstructed */
-	unsigned default_hz;  /* the HZ of its time; hz= overrides */
-	unsigned stat_hz;     /* frequency of stat_tick(); 0 = none */
+	const char *
+		score; /* what show_task() calls the policy's own figure of a task; NULL: it has none */
+	unsigned default_hz; /* the HZ of its time; hz= overrides */
+	unsigned stat_hz;    /* frequency of stat_tick(); 0 = none */
 	bool idle_needs_tick; /* its tick() must run on idle CPUs too: they then never stop their tick */
 	bool global_queue; /* see rule 7 */
 	u32 select_flags; /* select_cpu() is called when an enqueue flag of these is set (ENQ_WAKEUP: always) */
@@ -268,11 +271,18 @@ struct sched_policy {
 	const char *
 		wait_rule; /* how wait_bound() comes about, or why there is none: one line for the reader */
 
-	/** show_task() - the policy's figures of @p, one line, for /proc and dumps. Optional. */
-	void (*show_task)(const struct task *p, void (*print)(const char *fmt, ...));
+	/**
+	 * show_task() - the policy's figures of @p as words and numbers, "NAME N [of MAXIMUM]", no newline: prio, what @score names, slice
+	 * (ticks left, of its length), bonus (levels better than nice says). The queue of @p is locked. Optional.
+	 */
+	void (*show_task)(const struct task *p, struct strbuf *sb);
 
-	/** dump() - print the queue. Lockless, bounded even if the lists are broken: called from panics. Optional. */
-	void (*dump)(struct runq *rq, void (*print)(const char *fmt, ...));
+	/**
+	 * show() - what is queued on @rq (rule 7: on all): for each list a head line "NAME: WORD N...", then its tasks in the order in
+	 * which they stand there, "LEVEL: ID (COMM) figures of show_task()". Stops when sb_full(): that bounds the text and the time, and the
+	 * caller says that it is cut. Called under the lock, but from panics without: survives broken lists. Optional.
+	 */
+	void (*show)(struct runq *rq, struct strbuf *sb);
 
 	/** holds() - Return: whether @p, runnable, is on @rq in the policy's own books. For checkers. */
 	bool (*holds)(struct runq *rq, const struct task *p);

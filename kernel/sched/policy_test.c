@@ -241,12 +241,13 @@ static u32 test_timeslice(const struct task *p)
 	return p->class == SCHED_FIFO ? 0 : (u32)slice();
 }
 
-static void test_dump(struct runq *rq, void (*print)(const char *fmt, ...))
+static void test_show(struct runq *rq, struct strbuf *sb)
 {
 	struct list *head = &queue(rq)->waiting, *l = head->next;
 
-	for (unsigned n = 0; l != head && n < 64; l = l->next, n++)
-		print("  task %u\n", task_of(l)->id);
+	sb_printf(sb, "list:\n");
+	for (; l != head && !sb_full(sb); l = l->next)
+		sb_printf(sb, "%d: %u (%s)\n", task_of(l)->prio, task_of(l)->id, task_of(l)->comm);
 }
 
 static bool test_holds(struct runq *rq, const struct task *p)
@@ -291,7 +292,7 @@ static u64 test_wait_bound(int nice, int best, u32 n, bool sleepers)
 	.pick_next = test_pick_next, .put_prev = test_put_prev, .tick = test_tick,           \
 	.preempts = test_preempts, .yield = test_yield, .set_attr = test_set_attr,           \
 	.steal = test_steal, .reap = test_reap, .lend = test_lend, .better = test_better,    \
-	.timeslice = test_timeslice, .wait_bound = test_wait_bound, .dump = test_dump,       \
+	.timeslice = test_timeslice, .wait_bound = test_wait_bound, .show = test_show,       \
 	.holds = test_holds, .check = test_check
 
 const struct sched_policy policy_test_global = {

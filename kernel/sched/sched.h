@@ -223,8 +223,32 @@ void sched_cpu_stats(unsigned cpu, struct sched_cpu_stats *st);
 /** sched_switch_hash() - hash over (cpu, next task, time) of all switches, combined over CPUs, and their number. */
 u64 sched_switch_hash(u64 *nr_switches);
 
-/** sched_dump() - print every CPU's current task and queue with @print; lockless, for panics and /proc. */
+/* ---- as text (show.c) ---- */
+
+struct strbuf;
+
+/** sched_dump() - print every CPU's current task and queue with @print; lockless, for panics; one caller at a time. */
 void sched_dump(void (*print)(const char *fmt, ...));
+
+/**
+ * sched_show_cpu() - write CPU @cpu's queue to @buf as one state: a head line, then what the policy's show() says; a last line "cut: ..." if
+ * that is not all (@size, but never more than 16 KiB). Context: task. Return: length.
+ */
+size_t sched_show_cpu(unsigned cpu, char *buf, size_t size);
+
+/** sched_show_task() - append @t's accounts and the policy's figures, one line without its newline: "ID (COMM) NAME N...". */
+void sched_show_task(struct task *t, struct strbuf *sb);
+
+/**
+ * sched_watch() - write down every switch of @cpu (MAX_CPUS: of all) from now on until sched_watch_stop() or a change of the policy: what led
+ * to it and the queue as it was chosen from. Forgets what was there. Nothing is delayed but by the writing. Switches beyond 512 KiB of text
+ * are only counted. Return: 0, -EINVAL (no such CPU), -ENOMEM. Context: as machine_stop_others(); the caller serialises these three.
+ */
+int sched_watch(unsigned cpu);
+/** sched_watch_stop() - no longer; @forget: and free the memory. */
+void sched_watch_stop(bool forget);
+/** sched_watch_show() - append what was written. Return: 0, -EBUSY while watching. */
+int sched_watch_show(struct strbuf *sb);
 
 /** sched_policy_name() - name of the running policy. */
 const char *sched_policy_name(void);

@@ -130,10 +130,12 @@ static void rebase(struct runq *rq, u64 now)
 static void change_policy(void *arg)
 {
 	struct change *c = arg;
-	const struct sched_policy *old = sched_policy, *pol = c->to;
+	const struct sched_policy *old, *pol = c->to;
 	unsigned ncpus = machine_cpus_present(), cpu;
 	u64 now = machine_now();
 
+	sched_watch_end(NULL);
+	old = sched_policy;
 	if (old == pol)
 		return;
 	for (cpu = 0; cpu < ncpus; cpu++)

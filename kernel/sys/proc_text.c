@@ -302,31 +302,6 @@ static int show_sched(struct strbuf *sb, u64 arg)
 	return 0;
 }
 
-/* sched_dump() prints through a plain function: one dump at a time, under a sleeping lock. */
-static struct mutex dump_lock;
-static struct strbuf *dump_to; /* dump_lock */
-
-static __attribute__((format(printf, 1, 2))) void dump_print(const char *fmt, ...)
-{
-	char line[200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	kvsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	sb_printf(dump_to, "%s\n", line);
-}
-
-static int show_sched_debug(struct strbuf *sb, u64 arg)
-{
-	(void)arg;
-	mutex_lock(&dump_lock);
-	dump_to = sb;
-	sched_dump(dump_print);
-	mutex_unlock(&dump_lock);
-	return 0;
-}
-
 static int show_unsupported(struct strbuf *sb, u64 arg)
 {
 	u32 count;
@@ -338,6 +313,8 @@ static int show_unsupported(struct strbuf *sb, u64 arg)
 	return 0;
 }
 
+static struct mutex dump_lock; /* one dump at a time */
+
 static int store_sysrq(const char *text, size_t n, u64 arg)
 {
 	(void)n, (void)arg;
@@ -345,7 +322,9 @@ static int store_sysrq(const char *text, size_t n, u64 arg)
 	case 'c':
 		panic("sysrq: deliberate panic");
 	case 't':
+		mutex_lock(&dump_lock);
 		sched_dump(klog);
+		mutex_unlock(&dump_lock);
 		return 0;
 	default:
 		return -EINVAL;
@@ -390,7 +369,6 @@ static const struct text_desc proc_texts[] = {
 	{"cmdline", 0444, show_cmdline, NULL},
 	{"interrupts", 0444, show_interrupts, NULL},
 	{"sched", 0444, show_sched, NULL},
-	{"sched_debug", 0444, show_sched_debug, NULL},
 	{"unsupported", 0444, show_unsupported, NULL},
 	{"sysrq-trigger", 0200, NULL, store_sysrq},
 };

@@ -80,7 +80,7 @@ static const struct file_ops text_rw_file_ops = {
 };
 
 /* Run @show with ever larger buffers until the text fits (or is as long as we allow). */
-static int generate(struct text *t, const struct text_desc *d, u64 arg)
+static int generate(struct text *t, int (*show)(struct strbuf *sb, u64 arg), u64 arg)
 {
 	for (size_t size = TEXT_START;; size *= 4) {
 		int err;
@@ -89,7 +89,7 @@ static int generate(struct text *t, const struct text_desc *d, u64 arg)
 		if (!t->sb.buf)
 			return -ENOMEM;
 		t->sb.buf[0] = '\0';
-		err = d->show ? d->show(&t->sb, arg) : 0;
+		err = show ? show(&t->sb, arg) : 0;
 		if (!err && (t->sb.len + 1 < size || size >= TEXT_MAX))
 			return 0;
 		kfree(t->sb.buf, size);
@@ -110,7 +110,7 @@ static int text_open(struct node *n, unsigned flags, struct file **out)
 	t = kmalloc(sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	err = generate(t, d, n->arg);
+	err = generate(t, (flags & O_ACCMODE) == O_WRONLY ? NULL : d->show, n->arg);
 	if (!err) {
 		err = file_for_node(d->store ? &text_rw_file_ops : &text_file_ops, flags, t, n,
 				    out);

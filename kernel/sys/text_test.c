@@ -129,7 +129,8 @@ SELFTEST(proc_texts)
 		{"/proc/uptime", ""},
 		{"/proc/loadavg", ""},
 		{"/proc/interrupts", "    "},
-		{"/proc/sched_debug", ""},
+		{"/sys/sched/queues", "cpu 0: tasks "},
+		{"/sys/sched/watch", "watched: switches "},
 		{"/sys/devices/system/cpu/online", "0"},
 		{"/proc/sys/kernel/ostype", "Linux\n"},
 	};

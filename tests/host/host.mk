@@ -17,9 +17,9 @@ HOST_RENAME := $(foreach f,memcpy memmove memset memcmp strlen strcmp strncmp st
 # The unit tests of a policy include its source themselves.
 HOST_OWN_POLICY := $(addprefix kernel/sched/policy/,o1.c o1_j2.c o1_a3.c o1_int.c nick.c goodness.c)
 HOST_SCHED_SRC := $(addprefix tests/host/,test_sched.c test_o1.c test_j2.c test_a3.c test_int.c \
-	test_nick.c test_family.c test_goodness.c test_bound.c test_core.c test_switch.c test_trace.c fuzz.c sim.c) \
+	test_nick.c test_family.c test_goodness.c test_bound.c test_core.c test_switch.c test_trace.c test_show.c fuzz.c sim.c) \
 	$(filter-out %_test.c,$(wildcard kernel/sched/*.c)) kernel/sched/policy_test.c \
-	$(filter-out $(HOST_OWN_POLICY),$(wildcard kernel/sched/policy/*.c))
+	$(filter-out $(HOST_OWN_POLICY),$(wildcard kernel/sched/policy/*.c)) kernel/lib/format.c
 HOST_LIB_SRC := tests/host/test_lib.c kernel/lib/string.c kernel/lib/format.c
 HOST_HDR := $(wildcard tests/host/*.h tests/host/include/*/*.h kernel/lib/*.h kernel/sched/*.h kernel/sched/policy/*.h) \
 	$(HOST_OWN_POLICY)
@@ -29,7 +29,7 @@ HOST_COMMANDS := tests/host/test_schedsim.py
 
 # The simulator: the same core and policies for up to 1024 CPUs. The sanitized one is for the tests.
 SIM_SRC := $(wildcard tests/host/schedsim/*.c) $(filter-out %_test.c,$(wildcard kernel/sched/*.c)) \
-	$(wildcard kernel/sched/policy/*.c)
+	$(wildcard kernel/sched/policy/*.c) kernel/lib/format.c
 SIM_HDR := $(wildcard tests/host/schedsim/*.h tests/host/include/*/*.h kernel/lib/*.h kernel/sched/*.h \
 	kernel/sched/policy/*.h)
 SIM_CFLAGS := $(filter-out -O1 -fsanitize% -fno-sanitize% -Itests/host,$(HOST_CFLAGS)) -O2 -DMAX_CPUS=1024 \

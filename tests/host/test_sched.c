@@ -45,6 +45,8 @@ int main(int argc, char **argv)
 		/* Of queues per CPU. */
 		if (!fuzz_only && !sched_policy_nth(i)->global_queue)
 			core_tests();
+		if (!fuzz_only)
+			show_tests();
 		fuzz_tests(seed, rounds);
 	}
 	if (!fuzz_only) {

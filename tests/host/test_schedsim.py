@@ -326,7 +326,7 @@ def faults_are_found():
         cc += [f"-I{tmp}/{d}" for d in ("tests/host/include", "tests/host/schedsim", "kernel")]
         subprocess.run([*cc, "-c", *glob.glob(f"{tmp}/tests/host/schedsim/*.c")], check=True, timeout=120, cwd=tmp)
         sources = [*glob.glob(f"{tmp}/*.o"), *glob.glob(f"{tmp}/kernel/sched/policy/*.c")]
-        sources += [f for f in glob.glob(f"{tmp}/kernel/sched/*.c") if not f.endswith("_test.c")]
+        sources += [f for f in glob.glob(f"{tmp}/kernel/sched/*.c") if not f.endswith("_test.c")] + [f"{tmp}/kernel/lib/format.c"]
         for file, good, bad, name in MUTANTS:
             path = os.path.join(tmp, file)
             with open(path, encoding="utf-8") as f:

@@ -18,6 +18,7 @@ void bound_tests(void);
 void core_tests(void);
 void switch_tests(void);
 void trace_tests(void);
+void show_tests(void);
 void fuzz_tests(u64 seed, unsigned rounds);
 void goodness_tests(void);
 

@@ -46,6 +46,7 @@ struct g_cpu {
 static struct {
 	struct list run, all;
 	u32 nr, busy; /* tasks on the run list; CPUs that run one */
+	u32 recalculations;
 } g;
 
 static s64 proc_change_penalty = 15, mm_bonus = 1, preempt_margin = 1, yield_rating = -1,
@@ -287,6 +288,7 @@ static void move_to_tail(struct task *p)
  */
 static __attribute__((noinline)) void recalculate(void)
 {
+	g.recalculations++;
 	for (struct list *l = g.all.next; l != &g.all; l = l->next) {
 		struct g_task *t = container_of(l, struct g_task, all);
 		struct task *p = task_of(&t->run);
@@ -457,23 +459,31 @@ static u64 goodness_wait_bound(int nice, int best, u32 n, bool sleepers)
 
 /* ---------------------------------------------------- showing, checking */
 
-static void goodness_show_task(const struct task *p, void (*print)(const char *fmt, ...))
+static void show(const struct task *p, struct strbuf *sb, unsigned cpu, u64 mm)
 {
-	print("goodness %d on its cpu, counter %d slice %d prio %d\n",
-	      goodness(p, p->cpu, p->address_space), gt(p)->counter, nice_to_ticks(p->nice),
-	      p->prio);
+	sb_printf(sb, "prio %d bonus 0 goodness %d slice %d of %d%s", p->prio, goodness(p, cpu, mm),
+		  gt(p)->counter, nice_to_ticks(p->nice), gt(p)->yielding ? " YIELDING" : "");
 }
 
-static void goodness_dump(struct runq *rq, void (*print)(const char *fmt, ...))
+/* What it would be on its own CPU. */
+static void goodness_show_task(const struct task *p, struct strbuf *sb)
 {
-	unsigned left = 64;
+	show(p, sb, p->cpu, active_mm(g_cpu(p->cpu)));
+}
 
-	if (rq->cpu)
-		return;
-	print("  one list for all: %u tasks, %u running\n", g.nr, g.busy);
-	for (struct list *l = g.run.next; l && l != &g.run && left; l = l->next, left--)
-		print("    task %u (%s) cpu %u counter %d prio %d\n", task_of(l)->id,
-		      task_of(l)->comm, task_of(l)->cpu, gt(task_of(l))->counter, task_of(l)->prio);
+/* Every CPU sees the one list with its own eyes. */
+static void goodness_show(struct runq *rq, struct strbuf *sb)
+{
+	sb_printf(sb, "list: tasks %u running %u recalculations %u\n", g.nr, g.busy,
+		  g.recalculations);
+	for (struct list *l = g.run.next; l && l != &g.run && !sb_full(sb); l = l->next) {
+		struct task *p = task_of(l);
+
+		sb_printf(sb, "%d: %u (%s) cpu %u ", goodness(p, rq->cpu, active_mm(rq->policy)),
+			  p->id, p->comm, p->cpu);
+		show(p, sb, rq->cpu, active_mm(rq->policy));
+		sb_printf(sb, "\n");
+	}
 }
 
 static bool goodness_holds(struct runq *rq, const struct task *p)
@@ -540,8 +550,9 @@ const struct sched_policy policy_goodness = {
 	.wait_bound = goodness_wait_bound,
 	.wait_rule =
 		"what each other task has left, 2 slices, and after the recalculation 1 more, or 2 if it sleeps; for tasks that may run everywhere",
+	.score = "goodness",
 	.show_task = goodness_show_task,
-	.dump = goodness_dump,
+	.show = goodness_show,
 	.holds = goodness_holds,
 	.check = goodness_check,
 	.tunables = goodness_tunables,

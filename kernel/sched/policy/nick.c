@@ -168,7 +168,7 @@ static void nick_dequeue(struct runq *rq, struct task *p, u32 flags)
 
 static struct task *nick_pick_next(struct runq *rq, struct task *prev)
 {
-	struct task *next = family_pick(rq->policy, true);
+	struct task *next = family_pick(rq->policy);
 
 	if (next != prev)
 		o1(next)->stamp = rq->jiffies;
@@ -310,16 +310,19 @@ static u64 nick_wait_bound(int nice, int best, u32 n, bool sleepers)
 
 /* ---------------------------------------------------- showing, checking */
 
-static void nick_show_task(const struct task *p, void (*print)(const char *fmt, ...))
+static void nick_show_task(const struct task *p, struct strbuf *sb)
 {
-	print("prio %d static %d sleep_avg %u of 1000 total %u used %d first %u\n", p->prio,
-	      static_prio(p), o1(p)->sleep_avg, o1(p)->total_time / 1000, (int)o1(p)->used_slice,
-	      o1(p)->first_time_slice);
+	u32 slice = time_slice(machine_runq(p->cpu)->policy, p);
+
+	family_show_task(p, sb);
+	sb_printf(sb, "sleep_avg %u of 1000 total %u used %d slice %d of %u first %u",
+		  o1(p)->sleep_avg, o1(p)->total_time / 1000, (int)o1(p)->used_slice,
+		  (int)(slice - o1(p)->used_slice), slice, o1(p)->first_time_slice);
 }
 
-static void nick_dump(struct runq *rq, void (*print)(const char *fmt, ...))
+static void nick_show(struct runq *rq, struct strbuf *sb)
 {
-	family_dump(rq, print, nick_show_task);
+	family_show(rq, sb, nick_show_task);
 }
 
 static const char *wrong(const struct task *p)
@@ -366,8 +369,9 @@ const struct sched_policy policy_nick = {
 	.wait_bound = nick_wait_bound,
 	.wait_rule =
 		"2 of the longest slices of each other task; none beside sleepers, whose waker may get slices from them without end",
+	.score = "sleep_avg",
 	.show_task = nick_show_task,
-	.dump = nick_dump,
+	.show = nick_show,
 	.holds = family_holds,
 	.check = nick_check,
 	.tunables = nick_tunables,

@@ -210,7 +210,7 @@ static void o1_dequeue(struct runq *rq, struct task *p, u32 flags)
 static struct task *o1_pick_next(struct runq *rq, struct task *prev)
 {
 	o1(prev)->stamp = rq->jiffies;
-	return family_pick(rq->policy, false);
+	return family_pick(rq->policy);
 }
 
 static bool o1_preempts(struct runq *rq, struct task *p, u32 flags)
@@ -354,16 +354,17 @@ static u64 o1_wait_bound(int nice, int best, u32 n, bool sleepers)
 
 /* ---------------------------------------------------- showing, checking */
 
-static void o1_show_task(const struct task *p, void (*print)(const char *fmt, ...))
+static void o1_show_task(const struct task *p, struct strbuf *sb)
 {
-	print("prio %d static %d sleep_avg %u of %u slice %d of %u first %u interactive %d\n",
-	      p->prio, static_prio(p), o1(p)->sleep_avg, k.max_sleep_avg, o1(p)->time_slice,
-	      time_slice(p), o1(p)->first_time_slice, interactive(p));
+	family_show_task(p, sb);
+	sb_printf(sb, "sleep_avg %u of %u slice %d of %u first %u interactive %d", o1(p)->sleep_avg,
+		  k.max_sleep_avg, o1(p)->time_slice, time_slice(p), o1(p)->first_time_slice,
+		  interactive(p));
 }
 
-static void o1_dump(struct runq *rq, void (*print)(const char *fmt, ...))
+static void o1_show(struct runq *rq, struct strbuf *sb)
 {
-	family_dump(rq, print, o1_show_task);
+	family_show(rq, sb, o1_show_task);
 }
 
 static const char *wrong(const struct task *p)
@@ -376,16 +377,16 @@ static const char *o1_check(struct runq *rq)
 	return family_check(rq, wrong);
 }
 
-#define O1_POLICY(id, what)                                                                       \
-	.name = #id, .summary = what, .default_hz = 1000, .select_flags = ENQ_SYNC,               \
-	.balance_busy_ms = 200, .balance_idle_ms = 1, .runq_size = sizeof(struct o1_runq),        \
-	.setup = id##_setup, .init_cpu = family_init_cpu, .task_init = o1_task_init,              \
-	.fork = o1_fork, .enqueue = o1_enqueue, .dequeue = o1_dequeue, .pick_next = o1_pick_next, \
-	.tick = o1_tick, .preempts = o1_preempts, .yield = family_yield, .set_attr = o1_set_attr, \
-	.select_cpu = family_select_cpu, .idle_enter = family_idle_enter, .steal = o1_steal,      \
-	.reap = o1_reap, .lend = o1_lend, .better = family_better, .timeslice = o1_timeslice,     \
-	.wait_bound = o1_wait_bound, .show_task = o1_show_task, .dump = o1_dump,                  \
-	.holds = family_holds, .check = o1_check, .tunables = id##_tunables,                      \
+#define O1_POLICY(id, what)                                                                        \
+	.name = #id, .summary = what, .default_hz = 1000, .select_flags = ENQ_SYNC,                \
+	.balance_busy_ms = 200, .balance_idle_ms = 1, .runq_size = sizeof(struct o1_runq),         \
+	.setup = id##_setup, .init_cpu = family_init_cpu, .task_init = o1_task_init,               \
+	.fork = o1_fork, .enqueue = o1_enqueue, .dequeue = o1_dequeue, .pick_next = o1_pick_next,  \
+	.tick = o1_tick, .preempts = o1_preempts, .yield = family_yield, .set_attr = o1_set_attr,  \
+	.select_cpu = family_select_cpu, .idle_enter = family_idle_enter, .steal = o1_steal,       \
+	.reap = o1_reap, .lend = o1_lend, .better = family_better, .timeslice = o1_timeslice,      \
+	.wait_bound = o1_wait_bound, .show_task = o1_show_task, .show = o1_show,                   \
+	.score = "sleep_avg", .holds = family_holds, .check = o1_check, .tunables = id##_tunables, \
 	.nr_tunables = ARRAY_SIZE(id##_tunables)
 
 const struct sched_policy policy_o1 = {

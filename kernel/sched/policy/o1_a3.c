@@ -235,17 +235,17 @@ static u64 a3_wait_bound(int nice, int best, u32 n, bool sleepers)
 
 /* ---------------------------------------------------- showing, checking */
 
-static void a3_show_task(const struct task *p, void (*print)(const char *fmt, ...))
+static void a3_show_task(const struct task *p, struct strbuf *sb)
 {
-	print("prio %d static %d sleep_avg %u of %u us slice %d of %u first %u activated %d interactive %d\n",
-	      p->prio, static_prio(p), (u32)(o1(p)->sleep_ns / 1000), (u32)(k.max_sleep_ns / 1000),
-	      o1(p)->time_slice, time_slice(p), o1(p)->first_time_slice, o1(p)->activated,
-	      interactive(p));
+	family_show_task(p, sb);
+	sb_printf(sb, "sleep_avg %u of %u us slice %d of %u first %u activated %d interactive %d",
+		  (u32)(o1(p)->sleep_ns / 1000), (u32)(k.max_sleep_ns / 1000), o1(p)->time_slice,
+		  time_slice(p), o1(p)->first_time_slice, o1(p)->activated, interactive(p));
 }
 
-static void a3_dump(struct runq *rq, void (*print)(const char *fmt, ...))
+static void a3_show(struct runq *rq, struct strbuf *sb)
 {
-	family_dump(rq, print, a3_show_task);
+	family_show(rq, sb, a3_show_task);
 }
 
 static const char *wrong(const struct task *p)
@@ -291,8 +291,9 @@ const struct sched_policy policy_o1_a3 = {
 	.timeslice = a3_timeslice,
 	.wait_bound = a3_wait_bound,
 	.wait_rule = "4 slices of each other task and twice starvation_limit",
+	.score = "sleep_avg",
 	.show_task = a3_show_task,
-	.dump = a3_dump,
+	.show = a3_show,
 	.holds = family_holds,
 	.check = a3_check,
 	.tunables = a3_tunables,

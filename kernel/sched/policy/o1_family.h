@@ -30,7 +30,7 @@ struct prio_array {
 struct o1_runq {
 	struct prio_array *active, *expired;
 	u64 expired_timestamp; /* jiffies of the first expiry since the arrays changed places; 0 = none */
-	u32 sequence;	       /* nick: times they changed places */
+	u32 sequence;	       /* times they changed places */
 	struct prio_array arrays[2];
 };
 
@@ -135,8 +135,8 @@ static inline void family_task_init(struct task *p)
 	list_init(&o1(p)->link);
 }
 
-/** family_pick() - Return: the best task; the arrays change places first if nothing is active. @count: then also count that. */
-FAMILY struct task *family_pick(struct o1_runq *q, bool count)
+/** family_pick() - Return: the best task; the arrays change places first if nothing is active. */
+FAMILY struct task *family_pick(struct o1_runq *q)
 {
 	struct prio_array *array = q->active;
 
@@ -146,8 +146,7 @@ FAMILY struct task *family_pick(struct o1_runq *q, bool count)
 		array = q->active;
 		q->expired_timestamp = 0;
 		sched_note_swap(array->nr_active);
-		if (count)
-			q->sequence++;
+		q->sequence++;
 	}
 	/* bit_find_first(), and the second word is the usual one. */
 	if (unlikely(array->bitmap[0]))
@@ -331,23 +330,34 @@ FAMILY unsigned family_steal(struct runq *src, struct runq *dst, bool idle, unsi
 
 /* ---------------------------------------------------- showing, checking */
 
-FAMILY void family_dump(struct runq *rq, void (*print)(const char *fmt, ...),
-			void (*show_task)(const struct task *p,
-					  void (*print)(const char *fmt, ...)))
+/** family_show_task() - the beginning of show_task(), the same for all. */
+static inline void family_show_task(const struct task *p, struct strbuf *sb)
+{
+	sb_printf(sb, "prio %d static %d bonus %d ", p->prio, static_prio(p),
+		  rt(p) ? 0 : static_prio(p) - p->prio);
+}
+
+FAMILY void family_show(struct runq *rq, struct strbuf *sb,
+			void (*show_task)(const struct task *p, struct strbuf *sb))
 {
 	struct o1_runq *q = rq->policy;
-	unsigned left = 64; /* of all tasks: the lists may be broken */
 
 	for (int a = 0; a < 2; a++) {
 		struct prio_array *array = a ? q->expired : q->active;
 
-		print("  %s: %u tasks\n", a ? "expired" : "active", array->nr_active);
+		sb_printf(sb, "%s: tasks %u bitmap %016llx %016llx %03llx swaps %u\n",
+			  a ? "expired" : "active", array->nr_active,
+			  (unsigned long long)array->bitmap[0],
+			  (unsigned long long)array->bitmap[1],
+			  (unsigned long long)array->bitmap[2], q->sequence);
 		for (unsigned i = bit_find_first(array->bitmap, MAX_PRIO); i < MAX_PRIO;
 		     i = bit_find_next(array->bitmap, MAX_PRIO, i + 1)) {
-			for (struct list *l = array->queue[i].next;
-			     l && l != &array->queue[i] && left; l = l->next, left--) {
-				print("    %u: task %u (%s) ", i, task_of(l)->id, task_of(l)->comm);
-				show_task(task_of(l), print);
+			struct list *l = array->queue[i].next;
+
+			for (; l && l != &array->queue[i] && !sb_full(sb); l = l->next) {
+				sb_printf(sb, "%u: %u (%s) ", i, task_of(l)->id, task_of(l)->comm);
+				show_task(task_of(l), sb);
+				sb_printf(sb, "\n");
 			}
 		}
 	}

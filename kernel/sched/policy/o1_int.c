@@ -351,20 +351,22 @@ static u64 int_wait_bound(int nice, int best, u32 n, bool sleepers)
 
 /* ---------------------------------------------------- showing, checking */
 
-static void int_show_task(const struct task *p, void (*print)(const char *fmt, ...))
+static void int_show_task(const struct task *p, struct strbuf *sb)
 {
-	print("prio %d static %d sleep_avg %u of %u us slice %d of %u credit %d%s activated %d interactive %d\n",
-	      p->prio, static_prio(p), (u32)(o1(p)->sleep_ns / 1000), (u32)(k.max_sleep_ns / 1000),
-	      o1(p)->time_slice, time_slice(p), (int)o1(p)->credit,
-	      high_credit(p)  ? " HIGH"
-	      : low_credit(p) ? " LOW"
-			      : "",
-	      o1(p)->activated, interactive(p));
+	family_show_task(p, sb);
+	sb_printf(sb,
+		  "sleep_avg %u of %u us slice %d of %u credit %d%s activated %d interactive %d",
+		  (u32)(o1(p)->sleep_ns / 1000), (u32)(k.max_sleep_ns / 1000), o1(p)->time_slice,
+		  time_slice(p), (int)o1(p)->credit,
+		  high_credit(p)  ? " HIGH"
+		  : low_credit(p) ? " LOW"
+				  : "",
+		  o1(p)->activated, interactive(p));
 }
 
-static void int_dump(struct runq *rq, void (*print)(const char *fmt, ...))
+static void int_show(struct runq *rq, struct strbuf *sb)
 {
-	family_dump(rq, print, int_show_task);
+	family_show(rq, sb, int_show_task);
 }
 
 static const char *wrong(const struct task *p)
@@ -411,8 +413,9 @@ const struct sched_policy policy_o1_int = {
 	.timeslice = int_timeslice,
 	.wait_bound = int_wait_bound,
 	.wait_rule = "4 slices of each other task and twice starvation_limit for each task",
+	.score = "sleep_avg",
 	.show_task = int_show_task,
-	.dump = int_dump,
+	.show = int_show,
 	.holds = family_holds,
 	.check = int_check,
 	.tunables = int_tunables,

@@ -125,7 +125,7 @@ static void j2_dequeue(struct runq *rq, struct task *p, u32 flags)
 
 static struct task *j2_pick_next(struct runq *rq, struct task *prev)
 {
-	return family_pick(rq->policy, false);
+	return family_pick(rq->policy);
 }
 
 /* The parent's epilogue lets the child run, nothing else does. */
@@ -266,16 +266,16 @@ static u64 j2_wait_bound(int nice, int best, u32 n, bool sleepers)
 
 /* ---------------------------------------------------- showing, checking */
 
-static void j2_show_task(const struct task *p, void (*print)(const char *fmt, ...))
+static void j2_show_task(const struct task *p, struct strbuf *sb)
 {
-	print("prio %d static %d sleep_avg %u of %u slice %d of %u interactive %d\n", p->prio,
-	      static_prio(p), o1(p)->sleep_avg, k.max_sleep_avg, o1(p)->time_slice, time_slice(p),
-	      interactive(p));
+	family_show_task(p, sb);
+	sb_printf(sb, "sleep_avg %u of %u slice %d of %u interactive %d", o1(p)->sleep_avg,
+		  k.max_sleep_avg, o1(p)->time_slice, time_slice(p), interactive(p));
 }
 
-static void j2_dump(struct runq *rq, void (*print)(const char *fmt, ...))
+static void j2_show(struct runq *rq, struct strbuf *sb)
 {
-	family_dump(rq, print, j2_show_task);
+	family_show(rq, sb, j2_show_task);
 }
 
 static const char *wrong(const struct task *p)
@@ -320,8 +320,9 @@ const struct sched_policy policy_o1_j2 = {
 	.wait_rule =
 		"2 slices of each other task, and max_sleep_avg of running if it may be interactive; none beside interactive "
 		"tasks that sleep: there is no limit",
+	.score = "sleep_avg",
 	.show_task = j2_show_task,
-	.dump = j2_dump,
+	.show = j2_show,
 	.holds = family_holds,
 	.check = j2_check,
 	.tunables = j2_tunables,

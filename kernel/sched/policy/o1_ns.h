@@ -62,7 +62,7 @@ static inline void ns_dequeue(struct runq *rq, struct task *p, u32 flags)
 FAMILY struct task *ns_pick_next(struct runq *rq, struct task *prev, u32 weight,
 				 void (*recalc)(struct task *p, u64 now))
 {
-	struct task *next = family_pick(rq->policy, false);
+	struct task *next = family_pick(rq->policy);
 	struct o1_task *t = o1(next);
 	struct prio_array *array = t->array;
 

@@ -556,30 +556,14 @@ void report_run(void)
 /* ----------------------------------------------- the policy's own figures */
 
 static char shown[512];
-static size_t shown_len;
-
-static void show(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-static void show(const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(shown + shown_len, sizeof(shown) - shown_len, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		shown_len = min(shown_len + (size_t)n, sizeof(shown) - 1);
-}
 
 static const char *show_task(const struct task *t)
 {
-	shown_len = 0;
+	struct strbuf sb = {.buf = shown, .size = sizeof(shown)};
+
 	shown[0] = 0;
 	if (real->show_task)
-		real->show_task(t, show);
-	while (shown_len && shown[shown_len - 1] == '\n')
-		shown[--shown_len] = 0;
+		real->show_task(t, &sb);
 	return shown;
 }
 
