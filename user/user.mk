@@ -47,6 +47,12 @@ USER_SBIN := init console hostlink ramfs
 USER_ETC := passwd group profile motd
 USER_APPLET_FILTER := $(USER_TOOLS) $(WORKLOADS) busybox
 
+# The shell must find our programs, not those of busybox of the same name.
+$(B)/user/busybox: $(BUSYBOX) tools/hide-applets user/user.mk
+	@mkdir -p $(@D)
+	$(Q)$(PYTHON) tools/hide-applets $(BUSYBOX) $@ $(USER_TOOLS) $(WORKLOADS)
+	$(Q)chmod 755 $@
+
 # Executables that execve() must refuse, for tests/guest/process.c.
 BAD_ELF := $(B)/user/bad-elf
 $(BAD_ELF).made: tests/guest/mkbad.py
@@ -54,7 +60,7 @@ $(BAD_ELF).made: tests/guest/mkbad.py
 	$(Q)$(PYTHON) $< $(BAD_ELF)
 	$(Q)touch $@
 
-$(USER_MANIFEST): $(USER_BINS) $(BAD_ELF).made user/user.mk $(BUSYBOX) $(USER_ETC:%=user/etc/%)
+$(USER_MANIFEST): $(USER_BINS) $(BAD_ELF).made user/user.mk $(B)/user/busybox $(USER_ETC:%=user/etc/%)
 	@mkdir -p $(@D)
 	$(Q){ \
 	for d in bin sbin etc tmp mnt lib lib/bad-elf; do echo "/$$d/"; done; \
@@ -62,7 +68,7 @@ $(USER_MANIFEST): $(USER_BINS) $(BAD_ELF).made user/user.mk $(BUSYBOX) $(USER_ET
 	for f in $(BAD_ELF)/*; do echo "/lib/bad-elf/$${f##*/} $$f"; done; \
 	for p in $(USER_TOOLS) $(WORKLOADS); do echo "/bin/$$p $(B)/user/$$p"; done; \
 	for f in $(USER_ETC); do echo "/etc/$$f user/etc/$$f"; done; \
-	echo "/bin/busybox $(BUSYBOX)"; \
+	echo "/bin/busybox $(B)/user/busybox"; \
 	echo "/bin/stress -> test_stress"; \
 	$(BUSYBOX) --list | LC_ALL=C sort | while read -r a; do \
 		case " $(USER_APPLET_FILTER) stress " in *" $$a "*) ;; \
