@@ -280,7 +280,6 @@ static int show_schedstat(struct strbuf *sb, u64 pid)
 static int show_sched(struct strbuf *sb, u64 pid)
 {
 	struct snapshot s;
-	struct process *p;
 	int err = snap(pid, &s);
 
 	if (err)
@@ -296,17 +295,6 @@ static int show_sched(struct strbuf *sb, u64 pid)
 		(unsigned long long)s.nivcsw, (unsigned long long)s.migrations);
 	sb_printf(sb, "ticks_billed: %u\npolicy: %d\nprio: %d\nnice: %d\nrt_priority: %d\n",
 		  s.ticks_billed, s.class, s.prio, s.nice, s.rt_priority);
-	p = process_find((u32)pid);
-	if (!p)
-		return 0;
-	spin_lock(&tree_lock);
-	if (p->state != PROC_REAPED) {
-		sb_printf(sb, "leader: ");
-		sched_show_task(&p->leader->task, sb);
-		sb_printf(sb, "\n");
-	}
-	spin_unlock(&tree_lock);
-	process_put(p);
 	return 0;
 }
 
