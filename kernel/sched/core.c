@@ -585,9 +585,9 @@ void sched_tick(u64 now)
 	rq->billed = rq->jiffies;
 	trace_tick(rq, curr == rq->idle ? 0 : n);
 	if (curr != rq->idle) {
-		curr->ticks_billed++;
 		do {
 			n--;
+			curr->ticks_billed++;
 			if (pol->tick(rq, curr)) {
 				runq_resched(rq);
 				break;

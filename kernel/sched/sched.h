@@ -66,7 +66,7 @@ struct task {
 	u64 nr_voluntary, nr_involuntary; /* (rq) context switches */
 	u64 wait_start, wait_total, wait_max; /* (rq) ns spent runnable but not running */
 	u64 nr_migrations;		      /* (rq) */
-	u32 ticks_billed;		      /* (rq) ticks that found it running */
+	u32 ticks_billed;		      /* (rq) ticks that the policy was told it ran */
 
 	struct cpumask affinity;    /* (rq) never empty */
 	struct list inbound;	    /* link on runq.inbound, under its lock */

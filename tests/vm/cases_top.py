@@ -13,6 +13,7 @@ from lib import ROOT, Console, case, expect, vm
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import tracelib as tl  # noqa: E402
 
+SCREENS = os.path.join(ROOT, "build", "screens")
 HEAD = "  PID   PR  NI S  P  %CPU  %RUN   SLPAVG BON   TS   CSW COMMAND"
 ROW = re.compile(r" *(\d+) +(-?\d+) +(-?\d+) ([RSDTZ]) +(\d+) +([\d.]+) +([\d.]+) +(-?[\d.]+%?) +(-?\d+) +(-?\d+) +(\d+) (\S+)$")
 CPU = re.compile(r"Cpu(\d+) *: *([\d.]+) us,  0.0 sy,  0.0 ni, *([\d.]+) id,  0.0 wa \[([| ]+)\]")
@@ -48,7 +49,7 @@ def frames(text):
 @case("top-shares", 60)
 def shares():
     """Two hogs at nice 0 and 19 on one CPU: shares add up to 100 % by ticks and exactly; an idle CPU is idle."""
-    r = vm("--det", "--smp", "2", cmd=["sh", "-c", "taskset 1 hog 9 & taskset 1 hog 9 & renice -n 19 -p $! >/dev/null; "
+    r = vm("--det", "--smp", "2", cmd=["sh", "-c", "taskset 1 hog 99 & taskset 1 hog 99 & renice -n 19 -p $! >/dev/null; "
                                        "sleep 1; taskset 2 top -b -n 2 -d 1; sched goodness; taskset 2 top -b -n 1 -d 0.5"])
     seen = frames(r.text)
     expect(len(seen) == 3 and all(f[0] == HEAD for f in seen[:2]), str(r))
@@ -160,6 +161,26 @@ def interactive():
         usable()
 
 
+@case("top-screen", 90)
+def top_screen():
+    """On the 80x25 screen top fills it without scrolling; a picture goes to build/screens/top.png."""
+    os.makedirs(SCREENS, exist_ok=True)
+    with Console(smp=4) as c:
+        c.prompt()
+        c.run("for i in 1 2 3 4 5; do hog 99 & done; renice -n 10 -p $! >/dev/null; audio 99 & cheat --nap 2 99 & sleep 5")
+        c.send("top -d 1\r")
+        c.wait(b"COMMAND")
+        for _ in range(8):
+            c.wait(b"\x1b[H", what="another frame")
+        lines = c.machine.screen_text()
+        expect(lines[0].startswith("top - ") and lines[1].startswith("Tasks: "), "\n".join(lines))
+        expect(all(lines[2 + i].startswith("Cpu%d  :" % i) for i in range(4)), "\n".join(lines))
+        expect(lines[7].endswith("COMMAND") and any(line.endswith(" audio") for line in lines), "\n".join(lines))
+        c.machine.qmp("screendump", filename=os.path.join(SCREENS, "top.png"), format="png")
+        c.send("q")
+        c.prompt()
+
+
 def raw_queues(text):
     """CPU -> (head, list -> (bitmap or None, [(level, id, comm)]))."""
     cpus, lists, tasks = {}, None, None
@@ -183,7 +204,7 @@ def raw_queues(text):
 @case("queues", 60)
 def queues():
     """Pinned hogs are in the queues exactly once, at their level, where the bitmap says so; the picture says the same."""
-    script = ("for c in 1 1 1 2 2; do taskset $c hog 9 & done; renice -n 5 -p $! >/dev/null; sleep 1; "
+    script = ("for c in 1 1 1 2 2; do taskset $c hog 99 & done; renice -n 5 -p $! >/dev/null; sleep 1; "
               "echo ==; cat /sys/sched/queues; echo ==; queues -b; echo ==; queues -b 1; echo ==; sched goodness; cat /sys/sched/queues; echo ==; queues -b")
     r = vm("--det", "--smp", "2", cmd=["sh", "-c", script])
     _, raw, picture, one, raw_g, picture_g = r.text.split("==\n")
@@ -213,7 +234,7 @@ def queues():
 @case("step", 60)
 def step():
     """Every switch of a CPU as the trace has it, each with the right reason; at o1 the first of the best active level is chosen."""
-    script = ("for i in 1 2 3; do taskset 2 hog 9 & done; renice -n 10 -p $! >/dev/null; (taskset 2 audio 9; taskset 2 typist 9) >/dev/null & taskset 2 yielder 9 >/dev/null & "
+    script = ("for i in 1 2 3; do taskset 2 hog 99 & done; renice -n 10 -p $! >/dev/null; (taskset 2 audio 99; taskset 2 typist 99) >/dev/null & taskset 2 yielder 99 >/dev/null & "
               "sleep 1; trace start -e switch,tick; taskset 1 step -c 1 -t 1 -b >&2; taskset 1 trace dump")
     r = vm("--det", "--smp", "2", cmd=["sh", "-c", script])
     trace = tl.Trace(r.out)
@@ -292,7 +313,7 @@ def under_fire():
 @case("vmstat-mpstat", 60)
 def vmstat_mpstat():
     """The columns of procps and sysstat, and what one busy CPU of two looks like in them."""
-    r = vm("--det", "--smp", "2", cmd=["sh", "-c", "taskset 1 hog 9 & taskset 2 vmstat 1 3; mpstat -P ALL 1 1; ps -o pid,ppid,nice,stat,comm | grep hog; "
+    r = vm("--det", "--smp", "2", cmd=["sh", "-c", "taskset 1 hog 99 & taskset 2 vmstat 1 3; mpstat -P ALL 1 1; ps -o pid,ppid,nice,stat,comm | grep hog; "
                                        "taskset 2 vmstat; mpstat -P 1"])
     lines = r.text.split("\n")
     expect(lines[0] == "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----", lines[0])
