@@ -68,6 +68,7 @@ struct sample {
 	size_t n;
 	struct cpu cpus[WL_MAX_CPUS];
 	int ncpus, total, running, sleeping, stopped, zombies;
+	bool cut; /* there are more tasks than the kernel's text holds */
 };
 
 /* ---- looking ---- */
@@ -168,6 +169,8 @@ static void look(struct sample *s, const char *score)
 	while ((line = st_line(&text))) {
 		struct st_task t;
 
+		if (!strncmp(line, "cut:", 4))
+			s->cut = true;
 		if (!st_task(line, &t))
 			continue;
 		if (s->n == room && !(s->e = realloc(s->e, (room = room * 2 + 64) * sizeof(*s->e))))
@@ -322,8 +325,8 @@ static void show_head(const struct sample *s, const char *hz)
 	screen_line("top - %02d:%02d:%02d up %s, load average: %.2f, %.2f, %.2f  policy %s, HZ %s",
 		    tm.tm_hour, tm.tm_min, tm.tm_sec, since, l[0], l[1], l[2], st_info("policy"),
 		    hz);
-	screen_line("%s: %d total, %d running, %d sleeping, %d stopped, %d zombie", "Tasks",
-		    s->total, s->running, s->sleeping, s->stopped, s->zombies);
+	screen_line("Tasks: %d total%s, %d running, %d sleeping, %d stopped, %d zombie", s->total,
+		    s->cut ? " and more" : "", s->running, s->sleeping, s->stopped, s->zombies);
 	show_cpus(s);
 	free(up);
 	free(load);

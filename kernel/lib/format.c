@@ -184,3 +184,14 @@ void sb_printf(struct strbuf *sb, const char *fmt, ...)
 	va_end(ap);
 	sb->len += n < room ? n : room - (room > 0);
 }
+
+void sb_cut(struct strbuf *sb)
+{
+	static const char line[] = "cut: there is more\n";
+
+	if (!sb_full(sb))
+		return;
+	while (sb->len && (sb->len + sizeof(line) > sb->size || sb->buf[sb->len - 1] != '\n'))
+		sb->len--;
+	sb_printf(sb, line);
+}

@@ -33,6 +33,9 @@ static inline bool sb_full(const struct strbuf *sb)
 	return sb->len + 1 >= sb->size;
 }
 
+/** sb_cut() - if @sb is full: keep whole lines and let the last one be "cut: there is more". */
+void sb_cut(struct strbuf *sb);
+
 /** sb_printf() - append formatted text to @sb. */
 void sb_printf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -15,18 +15,6 @@
 #define SHOW_BYTES  16384u /* of one queue, and so the time under its lock */
 #define WATCH_BYTES (512u << 10)
 
-static const char cut_line[] = "cut: there is more\n";
-
-/* Text that may be full: keep whole lines, say so. */
-static void end_text(struct strbuf *sb)
-{
-	if (!sb_full(sb))
-		return;
-	while (sb->len && (sb->len + sizeof(cut_line) > sb->size || sb->buf[sb->len - 1] != '\n'))
-		sb->len--;
-	sb_printf(sb, cut_line);
-}
-
 /* Append @rq to @sb, at most SHOW_BYTES. Its lock is held, or nobody else runs. */
 static void show_queue(struct runq *rq, struct strbuf *sb)
 {
@@ -40,7 +28,7 @@ static void show_queue(struct runq *rq, struct strbuf *sb)
 		  rq->tick_on ? "on" : "off");
 	if (sched_policy->show)
 		sched_policy->show(rq, &part);
-	end_text(&part);
+	sb_cut(&part);
 	sb->len += part.len;
 }
 

@@ -90,8 +90,10 @@ static int generate(struct text *t, int (*show)(struct strbuf *sb, u64 arg), u64
 			return -ENOMEM;
 		t->sb.buf[0] = '\0';
 		err = show ? show(&t->sb, arg) : 0;
-		if (!err && (t->sb.len + 1 < size || size >= TEXT_MAX))
+		if (!err && (t->sb.len + 1 < size || size >= TEXT_MAX)) {
+			sb_cut(&t->sb);
 			return 0;
+		}
 		kfree(t->sb.buf, size);
 		if (err)
 			return err;

@@ -73,6 +73,16 @@ SELFTEST(text_snapshot)
 		total += (u64)got;
 	EXPECT_EQ(total, 10000 * 7 + 10000 * 8);
 	file_put(f);
+	lines = 200000; /* more than a text node may hold: whole lines, and the word that some are missing */
+	if (!EXPECT_EQ(node_open(n, O_RDONLY, &f), 0))
+		return;
+	for (total = 0; (got = f->ops->read(f, buf, sizeof(buf), &f->pos)) > 0;)
+		total += (u64)got;
+	EXPECT(total > (1 << 20) - 32 && total < 1 << 20);
+	EXPECT_EQ(f->ops->seek(f, (s64)total - 20, 0), (s64)total - 20);
+	EXPECT_EQ(f->ops->read(f, buf, 20, &f->pos), 20);
+	EXPECT(!strncmp(buf, "\ncut: there is more\n", 20));
+	file_put(f);
 }
 
 SELFTEST(text_store)

@@ -81,6 +81,15 @@ def cheat():
     expect(victim[5] > 85 and victim[6] < 30, "its victim: %s" % (victim,))
 
 
+@case("top-threads", 40)
+def threads():
+    """A process's line is the sum of its threads; -H has a line for each."""
+    r = vm("--det", "--smp", "1", cmd=["sh", "-c", "chat --rooms 1 --users 6 --messages 1000000 >/dev/null & sleep 0.5; top -b -n 1 -d 0.5; top -H -b -n 1 -d 0.5"])
+    whole, each = [[row for row in f[2] if row[11] == "chat"] for f in frames(r.text)]
+    expect(len(whole) == 3 and len(each) > 12 and "  TID " in r.text, str(r))
+    expect(all(90 < sum(row[6] for row in rows) < 101 for rows in (whole, each)), "%s, %s" % (whole, each))
+
+
 @case("top-interactive", 90)
 def interactive():
     """Keys act, q, ^C, a signal and ^Z leave a usable terminal."""
@@ -161,7 +170,7 @@ def interactive():
         usable()
 
 
-@case("top-screen", 90)
+@case("top-screen", 90, full=True)
 def top_screen():
     """On the 80x25 screen top fills it without scrolling; a picture goes to build/screens/top.png."""
     os.makedirs(SCREENS, exist_ok=True)
@@ -283,7 +292,6 @@ def step_policies():
         hog 20 & hog 20 & hog 20 & yielder 20 >/dev/null &
         for p in $(cut -f1 /sys/sched/available); do
             sched $p
-            step -b -t 0.2 | grep -c "^why: " > /dev/console
             echo $p $(step -b -n 3 sh -c "seq 20 | sort >/dev/null" | grep -c "^switch [123] of")
         done
         echo start > /sys/sched/watch; cat /sys/sched/watch 2>/dev/null || echo busy; sched o1; sleep 0.1; head -n 1 /sys/sched/watch
