@@ -294,8 +294,14 @@ struct sched_policy {
 	unsigned nr_tunables;
 };
 
-/* The running policy. Constant except while all other CPUs stand still. */
+/*
+ * The running policy. Changes only while all other CPUs stand still, and so does what it points to if somebody watches (show.c): who may be
+ * stopped between two looks asks for sched_policy_table().
+ */
 extern const struct sched_policy *sched_policy;
+
+/** sched_policy_table() - Return: the running policy's own table, which never changes. */
+const struct sched_policy *sched_policy_table(void);
 
 /* CPUs that have entered the scheduler. Bits are only ever set. */
 extern struct cpumask sched_online;

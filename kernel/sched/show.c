@@ -216,6 +216,15 @@ void sched_watch_end(void *arg)
 	watch.real = NULL;
 }
 
+const struct sched_policy *sched_policy_table(void)
+{
+	u64 irq = irq_save(); /* nobody begins or ends to watch in between */
+	const struct sched_policy *pol = watch.real ? watch.real : sched_policy;
+
+	irq_restore(irq);
+	return pol;
+}
+
 int sched_watch(unsigned cpu)
 {
 	if (cpu < MAX_CPUS && (cpu >= machine_cpus_present() || !sched_online_cpu(cpu)))

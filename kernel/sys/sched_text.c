@@ -67,7 +67,7 @@ static void show_wait(struct strbuf *sb, const struct sched_policy *pol, bool sl
 /* The tables of policies are constants; one look at which of them it is gives one state. */
 static int show_info(struct strbuf *sb, u64 arg)
 {
-	const struct sched_policy *pol = READ_ONCE(sched_policy);
+	const struct sched_policy *pol = sched_policy_table();
 
 	sb_printf(sb, "policy: %s\nsummary: %s\nevidence: %s\nhz: %u\n", pol->name, pol->summary,
 		  pol->evidence ? pol->evidence : "not recorded", sched_hz);
@@ -86,7 +86,7 @@ static int show_info(struct strbuf *sb, u64 arg)
 
 static int show_tunables(struct strbuf *sb, u64 arg)
 {
-	const struct sched_policy *pol = READ_ONCE(sched_policy);
+	const struct sched_policy *pol = sched_policy_table();
 
 	for (const struct tunable *t = pol->tunables; t < pol->tunables + pol->nr_tunables; t++)
 		sb_printf(sb, "%s\t%lld\t%s\t%lld\t%lld\t%lld\t%s\n", t->name,

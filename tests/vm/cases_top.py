@@ -100,6 +100,9 @@ def interactive():
         def usable():
             out = c.run("echo $((6*7))x")
             expect("echo $((6*7))x" in out and "42x" in out, "the terminal does not echo or answer: %r" % out)
+            # The shell's own line editor would hide what was left behind.
+            modes = c.run("stty -a").split()
+            expect("icanon" in modes and "echo" in modes and "isig" in modes, "left behind: %s" % modes)
 
         def start():
             c.send("top -d 0.3\r")

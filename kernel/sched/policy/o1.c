@@ -377,16 +377,16 @@ static const char *o1_check(struct runq *rq)
 	return family_check(rq, wrong);
 }
 
-#define O1_POLICY(id, what)                                                                       \
-	.name = #id, .summary = what, .default_hz = 1000, .select_flags = ENQ_SYNC,               \
-	.balance_busy_ms = 200, .balance_idle_ms = 1, .runq_size = sizeof(struct o1_runq),        \
-	.setup = id##_setup, .init_cpu = family_init_cpu, .task_init = o1_task_init,              \
-	.fork = o1_fork, .enqueue = o1_enqueue, .dequeue = o1_dequeue, .pick_next = o1_pick_next, \
-	.tick = o1_tick, .preempts = o1_preempts, .yield = family_yield, .set_attr = o1_set_attr, \
-	.select_cpu = family_select_cpu, .idle_enter = family_idle_enter, .steal = o1_steal,      \
-	.reap = o1_reap, .lend = o1_lend, .better = family_better, .timeslice = o1_timeslice,     \
-	.wait_bound = o1_wait_bound, .show_task = o1_show_task, .score = "sleep_avg",             \
-	.show = o1_show, .holds = family_holds, .check = o1_check, .tunables = id##_tunables,     \
+#define O1_POLICY(id, what)                                                                        \
+	.name = #id, .summary = what, .default_hz = 1000, .select_flags = ENQ_SYNC,                \
+	.balance_busy_ms = 200, .balance_idle_ms = 1, .runq_size = sizeof(struct o1_runq),         \
+	.setup = id##_setup, .init_cpu = family_init_cpu, .task_init = o1_task_init,               \
+	.fork = o1_fork, .enqueue = o1_enqueue, .dequeue = o1_dequeue, .pick_next = o1_pick_next,  \
+	.tick = o1_tick, .preempts = o1_preempts, .yield = family_yield, .set_attr = o1_set_attr,  \
+	.select_cpu = family_select_cpu, .idle_enter = family_idle_enter, .steal = o1_steal,       \
+	.reap = o1_reap, .lend = o1_lend, .better = family_better, .timeslice = o1_timeslice,      \
+	.wait_bound = o1_wait_bound, .show_task = o1_show_task, .show = o1_show,                   \
+	.score = "sleep_avg", .holds = family_holds, .check = o1_check, .tunables = id##_tunables, \
 	.nr_tunables = ARRAY_SIZE(id##_tunables)
 
 const struct sched_policy policy_o1 = {
