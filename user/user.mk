@@ -77,9 +77,12 @@ $(USER_MANIFEST): $(USER_BINS) $(BAD_ELF).made user/user.mk $(B)/user/busybox $(
 
 -include $(patsubst %.o,%.d,$(wildcard $(B)/user/obj/*/*.o $(B)/user/obj/*/*/*.o))
 
-# Host tests of the drivers: line discipline, screen and keyboard, host link protocol.
-.PHONY: driver-test
-driver-test:
+# Host tests of the drivers: line discipline, screen and keyboard, the tree of ramfs; host link protocol.
+.PHONY: driver-test driver-unit-test
+driver-test: driver-unit-test
+	$(PYTHON) drivers/hostlink/hostlink_test.py $(HOST_CC)
+
+driver-unit-test:
 	@mkdir -p $(B)/user/host
 	$(Q)$(HOST_CC) -std=gnu11 -g -Wall -Wextra -Werror -fsanitize=address,undefined \
 		-o $(B)/user/host/ldisc_test drivers/console/ldisc.c drivers/console/ldisc_test.c
@@ -90,4 +93,3 @@ driver-test:
 	$(B)/user/host/ldisc_test
 	$(B)/user/host/store_test
 	$(B)/user/host/vt_test
-	$(PYTHON) drivers/hostlink/hostlink_test.py $(HOST_CC)

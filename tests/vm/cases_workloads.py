@@ -56,6 +56,7 @@ COMMANDS = [
      lambda v: v["switches_per_message"] > 0.2),
     ("makej -j 3 --count 6 --scale 0.2", lambda v: v["failed"] == 0 and v["count"] == 6,
      lambda v: v["work_s"] * 1.05 < v["elapsed_s"] < v["work_s"] * 1.3),
+    ("ramcopy --mib 1", lambda v: v["mib"] == 1 and v["mib_per_s"] > 0, ANY),
     ("hack --peers 5 --messages 10 2", lambda v: v["messages"] == 500 and v["procs"] == 20 and not v["failed"],
      ANY),
     ("inversion --hold 4 --mid 60 --rounds 1", lambda v: v["pi_max_ms"] > 0 and v["plain_max_ms"] > 0 and not v["failed"],
