@@ -7,6 +7,7 @@
 
 import mmap
 import os
+import re
 import struct
 import threading
 from collections import namedtuple
@@ -164,7 +165,7 @@ class Trace:
         expected = first + 1
         for number in sorted(pages):
             missing = (number - expected) * per_page
-            records = [Event(t, cpu, kind, flags, a, ident, b, comm.rstrip(b"\0").split(b"\0")[0].decode("ascii", "replace"))
+            records = [Event(t, cpu, kind, flags, a, ident, b, comm.rstrip(b"\0").split(b"\0")[0].decode("latin-1"))
                        for t, kind, flags, a, ident, b, comm in RECORD.iter_unpack(pages[number]) if kind]
             if any(not 0 < e.kind < len(KINDS) for e in records):
                 raise TraceError("damaged trace: unknown event in page %d of CPU %d" % (number, cpu))
@@ -190,6 +191,11 @@ def load(path):
             return Trace(f.read())
     except OSError as e:
         raise TraceError(str(e)) from e
+
+
+def word(comm):
+    """A task's name, which is the program's own choice, without what would end a word or an argument of an output line."""
+    return re.sub(r'[^!-~]|[="|\\]', "_", comm) or "?"
 
 
 # ------------------------------------------------------------- fields of events
@@ -228,6 +234,7 @@ class Task:
         self.run = self.wait = self.max_wait = self.max_wait_start = self.max_wait_end = 0
         self.switches = self.waits = self.migrations = self.ticks = 0
         self.waiting_since = None
+        self.heard = False  # it was switched or woken in this trace
         self.born_here = False  # forked while recording
         self.kernel_run = None  # what the kernel itself added up, at exit
 
@@ -288,16 +295,22 @@ class Model:
         self._last = time
 
     def _wait_begins(self, t, time):
-        t.waiting_since = time
+        t.waiting_since, t.heard = time, True
         self._waiting.add(t.id)
+
+    def _wait_over(self, t, waited):
+        """For those who want to see every wait."""
 
     def _wait_ends(self, t, time):
         self._waiting.discard(t.id)
+        if not t.heard:  # it waited before the trace began
+            t.waiting_since, t.heard = time, True
         if t.waiting_since is None:
             return
         waited = time - t.waiting_since
         t.wait += waited
         t.waits += 1
+        self._wait_over(t, waited)
         if waited > t.max_wait:
             t.max_wait, t.max_wait_start, t.max_wait_end = waited, t.waiting_since, time
         t.waiting_since = None
@@ -319,9 +332,12 @@ class Model:
             self.current[e.cpu] = None
             self.began[e.cpu] = None
             self.busy[e.cpu] = self.idle[e.cpu] = 0
+            for t in self.tasks.values():  # nobody knows since when who waits
+                t.waiting_since = None
+            self._waiting.clear()
         elif e.kind == WAKEUP:
             t = self.task(e.id, e.comm)
-            if t not in self.current:
+            if t.waiting_since is None and t not in self.current:
                 self._wait_begins(t, e.time)
         elif e.kind == MIGRATE:
             self.task(e.id, e.comm).migrations += 1
@@ -350,6 +366,7 @@ class Model:
         if known is None and self.began[e.cpu] is None:
             self.began[e.cpu] = e.time
         self.switches[e.cpu] += 1
+        prev.heard = True
         if not prev.idle and runnable_after(s):
             self._wait_begins(prev, e.time)
         elif prev.waiting_since is not None:  # its wake-up was recorded later than it ran: clocks of two queues
