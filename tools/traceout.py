@@ -86,6 +86,8 @@ def ftrace_events(e, running):
         yield "sched_tick", "comm=%s pid=%d billed=%d jiffies=%d" % (comm, ident, e.a, e.b)
     elif e.kind == tl.IRQ:
         yield "irq_handler_entry", "irq=%d name=%s" % (e.flags, VECTORS.get(e.flags, "isa%d" % (e.flags - 0x30)))
+    elif e.kind == tl.AFFINITY:
+        yield "sched_affinity", "comm=%s pid=%d cpus=%x" % (comm, ident, e.b)
     elif e.kind == tl.POLICY:
         yield "sched_policy", "name=%s hz=%d" % (comm, ident)
 

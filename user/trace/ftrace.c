@@ -153,6 +153,9 @@ static void show_event(const struct event *e)
 	case IRQ:
 		show_irq(r->flags);
 		break;
+	case AFFINITY:
+		printf("sched_affinity: comm=%s pid=%u cpus=%" PRIx64 "\n", comm, r->id, r->b);
+		break;
 	case POLICY:
 		printf("sched_policy: name=%s hz=%u\n", comm, r->id);
 		break;

@@ -30,6 +30,7 @@ enum kind {
 	TICK,
 	IRQ,
 	POLICY,
+	AFFINITY,
 	KINDS
 };
 
