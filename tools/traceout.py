@@ -261,25 +261,38 @@ def dat_payloads(e, running, states=LINUX_STATE):
 
 
 def raw_events(trace):
-    """(cpu, time, payload) of everything that trace.dat holds."""
+    """(cpu, time, payload) of everything that trace.dat holds; for a gap the number of missing records instead of a payload."""
     running = Running(trace)
     for e in trace.events:
+        if e.kind == tl.LOST:
+            yield e.cpu, e.time, e.id
         for _ident, _pid, payload in dat_payloads(e, running):
             yield e.cpu, e.time, payload
         running.step(e)
 
 
+MISSED_EVENTS, MISSED_STORED = 1 << 31, 1 << 30  # with the bytes used, in a page's head
+
+
 def dat_pages(events):
-    """Pages of 4096 bytes from (time, payload) pairs of one CPU."""
-    pages, body, base, last = [], bytearray(), 0, 0
+    """Pages of 4096 bytes from (time, payload) pairs of one CPU. A page after a gap says so, and at its end how many are missing."""
+    pages, body, base, last, missing = [], bytearray(), 0, 0, 0
 
     def flush():
+        nonlocal missing
         if body:
-            pages.append(struct.pack("<QQ", base, len(body)) + bytes(body) + bytes(4080 - len(body)))
+            flags = MISSED_EVENTS | MISSED_STORED if missing else 0
+            data = bytes(body) + (struct.pack("<Q", missing) if missing else b"")
+            pages.append(struct.pack("<QQ", base, len(body) | flags) + data + bytes(4080 - len(data)))
             body.clear()
+            missing = 0
 
     for time, payload in events:
-        if len(body) + 8 + 4 + len(payload) > 4080:
+        if isinstance(payload, int):
+            flush()
+            missing = payload
+            continue
+        if len(body) + 8 + 4 + len(payload) + 8 > 4080:
             flush()
         if not body:
             base = last = time

@@ -17,6 +17,7 @@ from lib import ROOT, Failure, Skip, case, expect, vm
 
 sys.path.insert(0, os.path.join(ROOT, "tools"))
 import tracelib as tl  # noqa: E402
+import traceout  # noqa: E402
 
 # Work of every kind for a few seconds: hogs that are balanced, sleepers, pipes, forks, moves by affinity.
 def busy(seconds):
@@ -211,6 +212,41 @@ def agree_with_trace_cmd(path, trace, folder):
             ours[name] = ours.get(name, 0) + 1
     expect(ours == theirs, "trace-cmd counts %s, we %s" % (theirs, ours))
     expect(mine == switches and len(mine) > 3, "trace-cmd, switches per task: %s, ours %s" % (switches, mine))
+    agree_with_kernelshark(dat, ours, folder)
+
+
+# KernelShark's own reader, without its window: how many entries of each event's number. A process of its own, in case it crashes.
+KSHARK = """
+import ctypes, sys
+class Entry(ctypes.Structure):
+    _fields_ = [("next", ctypes.c_void_p), ("visible", ctypes.c_uint16), ("stream", ctypes.c_int16), ("event", ctypes.c_int16),
+                ("cpu", ctypes.c_int16), ("pid", ctypes.c_int32), ("offset", ctypes.c_int64), ("time", ctypes.c_int64)]
+try:
+    lib = ctypes.CDLL("libkshark.so.2")
+except OSError:
+    sys.exit(77)
+lib.kshark_instance.restype = ctypes.c_bool
+lib.kshark_load_entries.restype = ctypes.c_ssize_t
+context, rows = ctypes.c_void_p(), ctypes.POINTER(ctypes.POINTER(Entry))()
+assert lib.kshark_instance(ctypes.byref(context))
+stream = lib.kshark_open(context, sys.argv[1].encode())
+last = 0
+for i in range(lib.kshark_load_entries(context, stream, ctypes.byref(rows))):
+    entry = rows[i].contents
+    assert entry.time >= last, "time goes back"
+    last = entry.time
+    print(entry.event)
+"""
+
+
+def agree_with_kernelshark(dat, ours, folder):
+    r = subprocess.run([sys.executable, "-c", KSHARK, dat], capture_output=True, timeout=120, check=False, env=dict(os.environ, HOME=folder))
+    if r.returncode == 77:
+        raise Skip("the rest: libkshark is not installed")
+    expect(r.returncode == 0, "libkshark: %s" % r.stderr[-500:])
+    numbers = [int(word) for word in r.stdout.split()]
+    theirs = {f.name: numbers.count(f.ident) for f in traceout.FORMATS if f.ident in numbers}
+    expect(theirs == ours and len(numbers) == sum(ours.values()), "KernelShark counts %s, we %s" % (theirs, ours))
 
 
 @case("trace-viewers", 240)
@@ -351,7 +387,10 @@ def hostile():
         switches = tl.Model(trace).counts[tl.SWITCH]
         rows = viewer("perf", "sched", "map", "-i", data, folder=folder).count(" secs")
         expect(rows == switches, "perf sees %d of %d switches" % (rows, switches))
-        found = viewer("trace-cmd", "report", "-N", dat, folder=folder).count(" sched_switch: ")
+        report = viewer("trace-cmd", "report", "-N", dat, folder=folder)
+        dropped = sorted(int(n) for n in re.findall(r"\[(\d+) EVENTS DROPPED\]", report))
+        expect(dropped == sorted(n for n in trace.lost if n), "trace-cmd knows of %s lost, we of %s" % (dropped, trace.lost))
+        found = report.count(" sched_switch: ")
         expect(found == switches, "trace-cmd sees %d of %d switches" % (found, switches))
 
 
