@@ -7,6 +7,7 @@
 
 import mmap
 import os
+import re
 import struct
 import threading
 from collections import namedtuple
@@ -21,7 +22,7 @@ RING = struct.Struct("<QQQQQ24x")  # next, end, pages, number, physical
 KERNEL_BASE = 0xFFFFFFFF80000000
 
 KINDS = ("lost", "start", "switch", "waking", "wakeup", "migrate", "fork", "exec", "exit", "score",
-         "swap", "balance", "ipi_send", "ipi", "tick", "irq", "policy")
+         "swap", "balance", "ipi_send", "ipi", "tick", "irq", "policy", "affinity")
 BALANCE_REASONS = ("new_idle", "idle_tick", "busy_tick")
 SCORE_CAUSES = ("wake", "slice", "fork", "reaped", "attr", "lent", "other")
 ENQ_NEW = 0x02
@@ -164,7 +165,7 @@ class Trace:
         expected = first + 1
         for number in sorted(pages):
             missing = (number - expected) * per_page
-            records = [Event(t, cpu, kind, flags, a, ident, b, comm.rstrip(b"\0").split(b"\0")[0].decode("ascii", "replace"))
+            records = [Event(t, cpu, kind, flags, a, ident, b, comm.rstrip(b"\0").split(b"\0")[0].decode("latin-1"))
                        for t, kind, flags, a, ident, b, comm in RECORD.iter_unpack(pages[number]) if kind]
             if any(not 0 < e.kind < len(KINDS) for e in records):
                 raise TraceError("damaged trace: unknown event in page %d of CPU %d" % (number, cpu))
@@ -190,6 +191,11 @@ def load(path):
             return Trace(f.read())
     except OSError as e:
         raise TraceError(str(e)) from e
+
+
+def word(comm):
+    """A task's name, which is the program's own choice, without what would end a word or an argument of an output line."""
+    return re.sub(r'[^!-~]|[="|\\]', "_", comm) or "?"
 
 
 # ------------------------------------------------------------- fields of events
@@ -228,6 +234,9 @@ class Task:
         self.run = self.wait = self.max_wait = self.max_wait_start = self.max_wait_end = 0
         self.switches = self.waits = self.migrations = self.ticks = 0
         self.waiting_since = None
+        self.cpu = None  # whose queue it is on, as far as known
+        self.allowed = None  # bits of the CPUs it may use; None: all
+        self.heard = False  # it was switched or woken in this trace
         self.born_here = False  # forked while recording
         self.kernel_run = None  # what the kernel itself added up, at exit
 
@@ -244,13 +253,13 @@ class Model:
         self.began = [None] * self.cpus
         self.switches = [0] * self.cpus
         self.problems = []
-        self.wasted = 0  # CPU ns idle while as many tasks waited
+        self.wasted = 0  # CPU ns idle while tasks waited elsewhere that might have run there
         self.ticks = [0] * self.cpus
         self.idle_ticks = [0] * self.cpus
         self.counts = [0] * len(KINDS)
         self.current = [None] * self.cpus  # task
         self.since = [0] * self.cpus
-        self._waiting, self._idlers, self._last = set(), 0, trace.start
+        self._waiting, self._wasting, self._last = set(), None, trace.start
         self.on_slice = on_slice
         for e in trace.events:
             self._step(e)
@@ -281,23 +290,60 @@ class Model:
 
     def _open(self, cpu, t, time):
         self.current[cpu], self.since[cpu] = t, time
-        self._idlers = sum(1 for c in self.current if c is not None and c.idle)
+        self._wasting = None
 
     def _advance(self, time):
-        self.wasted += (time - self._last) * min(self._idlers, len(self._waiting))
-        self._last = time
+        if time > self._last:
+            if self._wasting is None:
+                self._wasting = self._could_run()
+            self.wasted += (time - self._last) * self._wasting
+            self._last = time
+
+    def _could_run(self):
+        """How many idle CPUs could have a waiting task. One that a task waits on is about to run it: neither counts."""
+        if not self._waiting:
+            return 0
+        idle = {cpu for cpu, t in enumerate(self.current) if t is not None and t.idle}
+        waiting = []
+        for t in (self.tasks[i] for i in sorted(self._waiting)):
+            if t.cpu in idle:
+                idle.discard(t.cpu)
+            else:
+                waiting.append(t)
+        if not idle or all(t.allowed is None for t in waiting):
+            return min(len(idle), len(waiting))
+        taken = {}  # CPU -> task: a largest matching, by augmenting paths
+
+        def place(t, tried):
+            for cpu in idle - tried:
+                if t.allowed is None or cpu >= 64 or t.allowed >> cpu & 1:
+                    tried.add(cpu)
+                    if cpu not in taken or place(taken[cpu], tried):
+                        taken[cpu] = t
+                        return True
+            return False
+
+        return sum(place(t, set()) for t in waiting)
 
     def _wait_begins(self, t, time):
-        t.waiting_since = time
+        t.waiting_since, t.heard = time, True
         self._waiting.add(t.id)
+        self._wasting = None
+
+    def _wait_over(self, t, waited):
+        """For those who want to see every wait."""
 
     def _wait_ends(self, t, time):
         self._waiting.discard(t.id)
+        self._wasting = None
+        if not t.heard:  # it waited before the trace began
+            t.waiting_since, t.heard = time, True
         if t.waiting_since is None:
             return
         waited = time - t.waiting_since
         t.wait += waited
         t.waits += 1
+        self._wait_over(t, waited)
         if waited > t.max_wait:
             t.max_wait, t.max_wait_start, t.max_wait_end = waited, t.waiting_since, time
         t.waiting_since = None
@@ -319,14 +365,28 @@ class Model:
             self.current[e.cpu] = None
             self.began[e.cpu] = None
             self.busy[e.cpu] = self.idle[e.cpu] = 0
+            for t in self.tasks.values():  # nobody knows since when who waits
+                t.waiting_since = None
+            self._waiting.clear()
+            self._wasting = None
         elif e.kind == WAKEUP:
             t = self.task(e.id, e.comm)
-            if t not in self.current:
+            t.cpu = e.b >> 16 & 0xFFFF
+            if t.waiting_since is None and t not in self.current:
                 self._wait_begins(t, e.time)
         elif e.kind == MIGRATE:
-            self.task(e.id, e.comm).migrations += 1
+            t = self.task(e.id, e.comm)
+            t.migrations += 1
+            t.cpu = e.b >> 32 & 0xFFFF
+            self._wasting = None
         elif e.kind == FORK:
-            self.task(e.id, e.comm).born_here = True
+            t = self.task(e.id, e.comm)
+            t.born_here = True
+            t.allowed = self.task(e.b & 0xFFFFFFFF).allowed
+        elif e.kind == AFFINITY:
+            every = (1 << min(self.cpus, 64)) - 1
+            self.task(e.id, e.comm).allowed = None if e.b & every == every else e.b
+            self._wasting = None
         elif e.kind == EXEC:
             self.task(e.id, e.comm)
         elif e.kind == EXIT:
@@ -350,6 +410,8 @@ class Model:
         if known is None and self.began[e.cpu] is None:
             self.began[e.cpu] = e.time
         self.switches[e.cpu] += 1
+        prev.heard = True
+        prev.cpu = following.cpu = e.cpu
         if not prev.idle and runnable_after(s):
             self._wait_begins(prev, e.time)
         elif prev.waiting_since is not None:  # its wake-up was recorded later than it ran: clocks of two queues

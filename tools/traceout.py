@@ -2,20 +2,16 @@
 #
 # Traces in other programs' formats: ftrace text (Perfetto, traceshark, Trace
 # Compass, grep), Chrome/Perfetto JSON, trace.dat version 6 (trace-cmd,
-# KernelShark). docs/tracing.md says what opens in what. Standard library only.
+# KernelShark), perf.data (perf sched). docs/tracing.md says what opens in what. Standard library only.
 """Writers of trace formats; each takes a tracelib.Trace and returns bytes."""
 
 import json
 import struct
 
 import tracelib as tl
+from tracelib import word
 
 VECTORS = {0xF0: "timer", 0xF1: "wake", 0xFB: "migrate", 0xFC: "resched", 0xFD: "shootdown", 0xFE: "stop"}
-
-
-def word(comm):
-    """A task's name without what would cut an argument in two."""
-    return "_".join(comm.split()) or "?"
 
 
 class Running:
@@ -90,6 +86,8 @@ def ftrace_events(e, running):
         yield "sched_tick", "comm=%s pid=%d billed=%d jiffies=%d" % (comm, ident, e.a, e.b)
     elif e.kind == tl.IRQ:
         yield "irq_handler_entry", "irq=%d name=%s" % (e.flags, VECTORS.get(e.flags, "isa%d" % (e.flags - 0x30)))
+    elif e.kind == tl.AFFINITY:
+        yield "sched_affinity", "comm=%s pid=%d cpus=%x" % (comm, ident, e.b)
     elif e.kind == tl.POLICY:
         yield "sched_policy", "name=%s hz=%d" % (comm, ident)
 
@@ -238,45 +236,63 @@ HEADER_EVENT = b"""# compressed entry header
 """
 
 
-def raw_events(trace):
-    """(cpu, time, payload) of everything that trace.dat holds."""
-    running = Running(trace)
-
+def dat_payloads(e, running, states=LINUX_STATE):
+    """(event's number, task running, bytes) of everything that trace.dat and perf.data hold of this record."""
     def name16(text):
         return text.encode()[:15]
 
+    pid = running.now[e.cpu][1]
+    comm, prio = name16(word(e.comm)), linux_prio(tl.s16(e.b))
+    if e.kind == tl.SWITCH:
+        s = tl.switch_fields(e)
+        yield F_SWITCH.ident, s.prev, F_SWITCH.encode(
+            s.prev, name16(running.name(s.prev, e.cpu)), s.prev, linux_prio(s.prev_prio), states[tl.state_letter(s)],
+            comm if s.next else name16("swapper/%d" % e.cpu), s.next, linux_prio(s.next_prio))
+        yield F_RUNNING.ident, s.next, F_RUNNING.encode(s.next, e.cpu, e.flags)
+    elif e.kind in (tl.WAKING, tl.WAKEUP):
+        fmt = F_WAKING if e.kind == tl.WAKING else F_WAKEUP_NEW if e.flags & tl.ENQ_NEW else F_WAKEUP
+        yield fmt.ident, pid, fmt.encode(pid, comm, e.id, prio, e.b >> 16 & 0xFFFF)
+    elif e.kind == tl.MIGRATE:
+        yield F_MIGRATE.ident, pid, F_MIGRATE.encode(pid, comm, e.id, prio, e.b >> 16 & 0xFFFF, e.b >> 32 & 0xFFFF)
+    elif e.kind == tl.SCORE:
+        yield F_SCORE.ident, pid, F_SCORE.encode(pid, comm, e.id, tl.s16(e.a), e.flags, tl.s64(e.b))
+    elif e.kind == tl.SWAP:
+        yield F_SWAP.ident, pid, F_SWAP.encode(pid, e.id)
+
+
+def raw_events(trace):
+    """(cpu, time, payload) of everything that trace.dat holds; for a gap the number of missing records instead of a payload."""
+    running = Running(trace)
     for e in trace.events:
-        pid = running.now[e.cpu][1]
-        comm, prio = name16(word(e.comm)), linux_prio(tl.s16(e.b))
-        if e.kind == tl.SWITCH:
-            s = tl.switch_fields(e)
-            yield e.cpu, e.time, F_SWITCH.encode(
-                pid if e.cpu >= len(running.now) else s.prev, name16(running.name(s.prev, e.cpu)), s.prev, linux_prio(s.prev_prio),
-                LINUX_STATE[tl.state_letter(s)], comm if s.next else name16("swapper/%d" % e.cpu), s.next, linux_prio(s.next_prio))
-            yield e.cpu, e.time, F_RUNNING.encode(s.next, e.cpu, e.flags)
-        elif e.kind in (tl.WAKING, tl.WAKEUP):
-            fmt = F_WAKING if e.kind == tl.WAKING else F_WAKEUP_NEW if e.flags & tl.ENQ_NEW else F_WAKEUP
-            yield e.cpu, e.time, fmt.encode(pid, comm, e.id, prio, e.b >> 16 & 0xFFFF)
-        elif e.kind == tl.MIGRATE:
-            yield e.cpu, e.time, F_MIGRATE.encode(pid, comm, e.id, prio, e.b >> 16 & 0xFFFF, e.b >> 32 & 0xFFFF)
-        elif e.kind == tl.SCORE:
-            yield e.cpu, e.time, F_SCORE.encode(pid, comm, e.id, tl.s16(e.a), e.flags, tl.s64(e.b))
-        elif e.kind == tl.SWAP:
-            yield e.cpu, e.time, F_SWAP.encode(pid, e.id)
+        if e.kind == tl.LOST:
+            yield e.cpu, e.time, e.id
+        for _ident, _pid, payload in dat_payloads(e, running):
+            yield e.cpu, e.time, payload
         running.step(e)
 
 
+MISSED_EVENTS, MISSED_STORED = 1 << 31, 1 << 30  # with the bytes used, in a page's head
+
+
 def dat_pages(events):
-    """Pages of 4096 bytes from (time, payload) pairs of one CPU."""
-    pages, body, base, last = [], bytearray(), 0, 0
+    """Pages of 4096 bytes from (time, payload) pairs of one CPU. A page after a gap says so, and at its end how many are missing."""
+    pages, body, base, last, missing = [], bytearray(), 0, 0, 0
 
     def flush():
+        nonlocal missing
         if body:
-            pages.append(struct.pack("<QQ", base, len(body)) + bytes(body) + bytes(4080 - len(body)))
+            flags = MISSED_EVENTS | MISSED_STORED if missing else 0
+            data = bytes(body) + (struct.pack("<Q", missing) if missing else b"")
+            pages.append(struct.pack("<QQ", base, len(body) | flags) + data + bytes(4080 - len(data)))
             body.clear()
+            missing = 0
 
     for time, payload in events:
-        if len(body) + 8 + 4 + len(payload) > 4080:
+        if isinstance(payload, int):
+            flush()
+            missing = payload
+            continue
+        if len(body) + 8 + 4 + len(payload) + 8 > 4080:
             flush()
         if not body:
             base = last = time
@@ -291,22 +307,32 @@ def dat_pages(events):
     return pages
 
 
+def cmdlines(trace):
+    """"PID NAME" of every task, for programs that have only numbers in their events."""
+    names = {}
+    for e in trace.events:
+        if e.id and e.comm and e.kind in (tl.START, tl.SWITCH, tl.WAKEUP, tl.EXEC, tl.FORK):
+            names[e.id] = word(e.comm)
+    return names
+
+
+def tracing_data(version, formats, names):
+    """The head that trace.dat and perf.data share: what events look like, what tasks are called."""
+    out = bytearray(b"\x17\x08\x44tracing" + version + b"\0\0\x08" + struct.pack("<I", 4096))
+    for label, text in ((b"header_page\0", HEADER_PAGE), (b"header_event\0", HEADER_EVENT)):
+        out += label + struct.pack("<Q", len(text)) + text
+    out += struct.pack("<II", 0, 1) + b"sched\0" + struct.pack("<I", len(formats))
+    for f in formats:
+        out += struct.pack("<Q", len(f.text)) + f.text
+    lines = "".join("%d %s\n" % pair for pair in sorted(names.items())).encode()
+    return out + struct.pack("<IIQ", 0, 0, len(lines)) + lines
+
+
 def to_dat(trace):
     per_cpu = [[] for _ in range(trace.cpus)]
     for cpu, time, payload in raw_events(trace):
         per_cpu[cpu].append((time, payload))
-    names = {}
-    for e in trace.events:
-        if e.id and e.comm and e.kind in (tl.SWITCH, tl.WAKEUP, tl.EXEC, tl.FORK):
-            names[e.id] = word(e.comm)
-    cmdlines = "".join("%d %s\n" % pair for pair in sorted(names.items())).encode()
-    out = bytearray(b"\x17\x08\x44tracing6\0\0\x08" + struct.pack("<I", 4096))
-    for label, text in ((b"header_page\0", HEADER_PAGE), (b"header_event\0", HEADER_EVENT)):
-        out += label + struct.pack("<Q", len(text)) + text
-    out += struct.pack("<II", 0, 1) + b"sched\0" + struct.pack("<I", len(FORMATS))
-    for f in FORMATS:
-        out += struct.pack("<Q", len(f.text)) + f.text
-    out += struct.pack("<IIQ", 0, 0, len(cmdlines)) + cmdlines
+    out = tracing_data(b"6", FORMATS, cmdlines(trace))
     out += struct.pack("<I", trace.cpus) + b"options  \0" + struct.pack("<H", 0) + b"flyrecord\0"
     pages = [dat_pages(events) for events in per_cpu]
     offset = len(out) + 16 * trace.cpus
@@ -320,4 +346,92 @@ def to_dat(trace):
     return bytes(out)
 
 
-WRITERS = {".txt": to_text, ".json": to_json, ".dat": to_dat}
+# ------------------------------------------------------------------- perf.data
+F_RUNTIME = Format(309, "sched_stat_runtime", [
+    (NAME % "comm", "16s"), ("pid_t pid", "i"), ("int pad", "i"), ("u64 runtime", "Q"), ("u64 vruntime", "Q")],
+    '"comm=%s pid=%d runtime=%Lu [ns] vruntime=%Lu [ns]", REC->comm, REC->pid, REC->runtime, REC->vruntime')
+# Without sched_waking: perf would then take a task's wait to begin there, not where it was put on a queue.
+PERF_FORMATS = (F_SWITCH, F_WAKEUP, F_WAKEUP_NEW, F_MIGRATE, F_RUNTIME)
+# perf 6.1 uses the state as an index into "RSDTtXZPI" and takes only 0 for runnable: preempted must be 0 too.
+PERF_STATE = dict(LINUX_STATE, **{"R+": 0})
+PERF_IDS = {f.ident for f in PERF_FORMATS}
+HEADER_TRACING_DATA, HEADER_NRCPUS = 1, 7
+PERF_TYPE_TRACEPOINT, SAMPLE_TYPE, SAMPLE_ID_ALL = 2, 0x10486, 1 << 18  # TID | TIME | CPU | RAW | IDENTIFIER
+RECORD_LOST, RECORD_COMM, RECORD_SAMPLE, FINISHED_ROUND = 2, 3, 9, 68
+
+
+def perf_record(kind, misc, body):
+    return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+
+def perf_id(pid, time, cpu, ident):
+    """What stands at the end of a record that is no sample."""
+    return struct.pack("<IIQIIQ", pid, pid, time, cpu, 0, ident)
+
+
+def perf_sample(cpu, time, pid, payload):
+    payload += bytes(-(len(payload) + 4) % 8)
+    return perf_record(RECORD_SAMPLE, 1, struct.pack("<QIIQIII", struct.unpack_from("<H", payload)[0], pid, pid, time, cpu, 0,
+                                                     len(payload)) + payload)
+
+
+def perf_records(trace):
+    """The records of the data section, in order of time."""
+    running, names = Running(trace), {}
+    current, since = [None] * trace.cpus, [0] * trace.cpus  # task by number, None while it is not known
+
+    def named(time, cpu, pid, comm):
+        if pid and names.get(pid) != comm:
+            names[pid] = comm
+            text = comm.encode()[:15] + b"\0"
+            yield perf_record(RECORD_COMM, 0, struct.pack("<II", pid, pid) + text + bytes(-len(text) % 8)
+                              + perf_id(pid, time, cpu, F_SWITCH.ident))
+
+    def slice_ends(time, cpu):
+        pid = current[cpu]
+        if pid:
+            yield perf_sample(cpu, time, pid, F_RUNTIME.encode(pid, names.get(pid, "?").encode()[:15], pid, 0, time - since[cpu], 0))
+
+    for n, e in enumerate(trace.events):
+        if e.id and e.kind in (tl.START, tl.SWITCH, tl.WAKEUP, tl.FORK, tl.EXEC, tl.MIGRATE, tl.EXIT):
+            yield from named(e.time, e.cpu, e.id, word(e.comm))
+        if e.kind in (tl.SWITCH, tl.START):
+            yield from slice_ends(e.time, e.cpu)
+            current[e.cpu], since[e.cpu] = e.id, e.time
+        elif e.kind == tl.LOST:
+            current[e.cpu] = None
+            yield perf_record(RECORD_LOST, 0, struct.pack("<QQ", F_SWITCH.ident, e.id) + perf_id(0, e.time, e.cpu, F_SWITCH.ident))
+        for ident, pid, payload in dat_payloads(e, running, PERF_STATE):
+            if ident in PERF_IDS:
+                yield perf_sample(e.cpu, e.time, pid, payload)
+        running.step(e)
+        if n % 4096 == 4095:
+            yield perf_record(FINISHED_ROUND, 0, b"")
+    for cpu in range(trace.cpus):
+        yield from slice_ends(trace.end, cpu)
+    yield perf_record(FINISHED_ROUND, 0, b"")
+
+
+def to_perf(trace):
+    count = len(PERF_FORMATS)
+    ids_at = 104
+    attrs_at = ids_at + 8 * count
+    data_at = attrs_at + 144 * count
+    data = b"".join(perf_records(trace))
+    features = (tracing_data(b"0.6", PERF_FORMATS, cmdlines(trace)), struct.pack("<II", trace.cpus, trace.cpus))
+    out = bytearray(b"PERFILE2" + struct.pack("<8Q", 104, 144, attrs_at, 144 * count, data_at, len(data), 0, 0)
+                    + struct.pack("<4Q", 1 << HEADER_TRACING_DATA | 1 << HEADER_NRCPUS, 0, 0, 0))
+    for f in PERF_FORMATS:
+        out += struct.pack("<Q", f.ident)
+    for n, f in enumerate(PERF_FORMATS):
+        attr = struct.pack("<IIQQQQQ", PERF_TYPE_TRACEPOINT, 128, f.ident, 1, SAMPLE_TYPE, 0, SAMPLE_ID_ALL)
+        out += attr + bytes(128 - len(attr)) + struct.pack("<QQ", ids_at + 8 * n, 8)
+    out += data
+    at = len(out) + 16 * len(features)
+    for body in features:
+        out += struct.pack("<QQ", at, len(body))
+        at += len(body)
+    return bytes(out) + b"".join(bytes(body) for body in features)
+
+
+WRITERS = {".txt": to_text, ".json": to_json, ".dat": to_dat, ".data": to_perf, ".perf": to_perf}

@@ -19,6 +19,8 @@ USER_LDFLAGS := -static -no-pie -pthread -Wl,--build-id=none -Wl,--gc-sections \
 USER_LIB := $(sort $(wildcard user/lib/*.c))
 WORKLOADS := $(basename $(notdir $(sort $(wildcard user/workloads/*.c))))
 USER_TOOLS := $(filter-out init,$(basename $(notdir $(sort $(wildcard user/*.c)))))
+# Programs of several files, each in a directory of its name.
+USER_DIRS := trace
 
 # $(1) program, $(2) sources
 define user_program
@@ -41,11 +43,12 @@ $(eval $(call user_program,console,$(filter-out %_test.c,$(sort $(wildcard drive
 $(eval $(call user_program,ramfs,drivers/ramfs/ramfs.c drivers/ramfs/store.c))
 $(eval $(call user_program,hostlink,drivers/hostlink/hostlink.c drivers/lib/uart.c))
 $(foreach p,$(USER_TOOLS),$(eval $(call user_program,$(p),user/$(p).c $(USER_LIB))))
+$(foreach p,$(USER_DIRS),$(eval $(call user_program,$(p),$(sort $(wildcard user/$(p)/*.c)) $(USER_LIB))))
 $(foreach p,$(WORKLOADS),$(eval $(call user_program,$(p),user/workloads/$(p).c $(USER_LIB))))
 
 USER_SBIN := init console hostlink ramfs
 USER_ETC := passwd group profile motd
-USER_APPLET_FILTER := $(USER_TOOLS) $(WORKLOADS) busybox
+USER_APPLET_FILTER := $(USER_TOOLS) $(USER_DIRS) $(WORKLOADS) busybox
 
 # The shell must find our programs, not those of busybox of the same name.
 $(B)/user/busybox: $(BUSYBOX) tools/hide-applets user/user.mk
@@ -66,7 +69,7 @@ $(USER_MANIFEST): $(USER_BINS) $(BAD_ELF).made user/user.mk $(B)/user/busybox $(
 	for d in bin sbin etc tmp mnt lib lib/bad-elf; do echo "/$$d/"; done; \
 	for p in $(USER_SBIN); do echo "/sbin/$$p $(B)/user/$$p"; done; \
 	for f in $(BAD_ELF)/*; do echo "/lib/bad-elf/$${f##*/} $$f"; done; \
-	for p in $(USER_TOOLS) $(WORKLOADS); do echo "/bin/$$p $(B)/user/$$p"; done; \
+	for p in $(USER_TOOLS) $(USER_DIRS) $(WORKLOADS); do echo "/bin/$$p $(B)/user/$$p"; done; \
 	for f in $(USER_ETC); do echo "/etc/$$f user/etc/$$f"; done; \
 	echo "/bin/busybox $(B)/user/busybox"; \
 	echo "/bin/stress -> test_stress"; \

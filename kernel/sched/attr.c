@@ -126,7 +126,29 @@ void sched_cpu_stats(unsigned cpu, struct sched_cpu_stats *st)
 	st->migrations_in = rq->migrations_in;
 	st->resched_ipis = rq->resched_ipis;
 	st->migrate_ipis = rq->migrate_ipis;
+	st->idle_ticks = rq->idle_ticks;
+	st->wasted_ticks = rq->wasted_ticks;
+	st->idle_switches = rq->idle->nr_involuntary;
+	st->wait_ns = rq->wait_total - rq->idle->wait_total;
 	st->current_id = READ_ONCE(rq->curr)->id;
+}
+
+u64 sched_longest_wait(char comm[TASK_COMM_LEN], u32 *id)
+{
+	struct task *p;
+	u64 longest = 0, irq = irq_save();
+
+	spin_lock_raw(&sched_tasks_lock);
+	list_for_each (p, &sched_tasks, all) {
+		if (p->wait_max <= longest)
+			continue;
+		longest = p->wait_max;
+		*id = p->id;
+		memcpy(comm, p->comm, TASK_COMM_LEN);
+	}
+	spin_unlock_raw(&sched_tasks_lock);
+	irq_restore(irq);
+	return longest;
 }
 
 u64 sched_switch_hash(u64 *nr_switches)

@@ -189,6 +189,7 @@ static inline __attribute__((always_inline)) void pick_and_switch(struct runq *r
 	next->exec_start = now;
 	wait = now - next->wait_start;
 	next->wait_total += wait;
+	rq->wait_total += wait;
 	if (unlikely(wait > next->wait_max))
 		next->wait_max = wait;
 	next->switched_in_jiffies = rq->billed = rq->jiffies;
@@ -565,6 +566,24 @@ void sched_reap(struct task *child, struct task *parent)
 
 /* --------------------------------------------------------------- ticks */
 
+/* Whether some task waits that might run on idle @rq's CPU: a sample, so that nothing is counted where tasks are switched. */
+static bool someone_waits(struct runq *rq)
+{
+	struct task *p;
+	bool found = false;
+
+	spin_lock_raw(&sched_tasks_lock);
+	list_for_each (p, &sched_tasks, all) {
+		found = READ_ONCE(p->on_rq) == ON_RQ_QUEUED &&
+			cpumask_test(&p->affinity, rq->cpu) &&
+			READ_ONCE(machine_runq(task_cpu(p))->curr) != p;
+		if (found)
+			break;
+	}
+	spin_unlock_raw(&sched_tasks_lock);
+	return found;
+}
+
 void sched_tick(u64 now)
 {
 	struct runq *rq = machine_this_runq();
@@ -596,6 +615,8 @@ void sched_tick(u64 now)
 		rq->late_ticks += n;
 	} else {
 		rq->idle_ticks++;
+		if (READ_ONCE(sched_overloaded) && someone_waits(rq))
+			rq->wasted_ticks++;
 		if (pol->idle_tick)
 			pol->idle_tick(rq);
 	}

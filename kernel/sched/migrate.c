@@ -170,6 +170,7 @@ int sched_set_affinity(struct task *t, const struct cpumask *mask)
 again:
 	rq = task_rq_lock(t);
 	t->affinity = present;
+	trace_affinity(t);
 	if (cpumask_test(&present, t->cpu)) {
 		t->migrate_request = 0;
 		/* Waiting for all CPUs: one that it may use from now on may be the better place. */

@@ -216,9 +216,14 @@ u64 sched_jiffies(void);
 struct sched_cpu_stats {
 	u64 nr_switches, nr_running, idle_ns, busy_ns, ticks, late_ticks, migrations_in,
 		resched_ipis, migrate_ipis;
+	u64 idle_ticks, wasted_ticks; /* of ticks: idle; idle while a task waited that might have run here */
+	u64 idle_switches, wait_ns;   /* times idle was left; time that tasks waited until they ran here */
 	u32 current_id;
 };
 void sched_cpu_stats(unsigned cpu, struct sched_cpu_stats *st);
+
+/** sched_longest_wait() - Return: the longest wait of any living task in ns; @comm, @id: whose. 0, nothing written: none. */
+u64 sched_longest_wait(char comm[TASK_COMM_LEN], u32 *id);
 
 /** sched_switch_hash() - hash over (cpu, next task, time) of all switches, combined over CPUs, and their number. */
 u64 sched_switch_hash(u64 *nr_switches);

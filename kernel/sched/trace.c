@@ -37,63 +37,101 @@ static void open_page(struct trace_ring *ring, unsigned cpu, u64 number)
 	__atomic_store_n(&ring->number, number, __ATOMIC_RELEASE);
 }
 
-static __attribute__((noinline)) void next_page(struct trace_ring *ring)
+/* The page that ends at @end is full. It knows its CPU: the callers need not keep theirs in a register for this. */
+static __attribute__((noinline)) void next_page(const struct trace_record *end)
 {
-	open_page(ring, (unsigned)(ring - trace_control.rings), ring->number + 1);
+	unsigned cpu = ((const struct trace_page *)(end - TRACE_PER_PAGE) - 1)->cpu;
+
+	open_page(&trace_control.rings[cpu], cpu, trace_control.rings[cpu].number + 1);
+}
+
+/*
+ * Between begin() and end() the caller stores its fields one by one: that is fewer instructions than packing them into words.
+ * What it does not store is what an older record left there: @a and all of @b are its duty.
+ */
+static inline __attribute__((always_inline)) struct trace_record *
+begin(unsigned cpu, unsigned event, u32 id, const char *comm, u64 now)
+{
+	struct trace_record *r = trace_control.rings[cpu].next;
+
+	r->time = now;
+	r->event = (u8)event;
+	r->id = id;
+	__builtin_memcpy(r->comm, comm, sizeof(r->comm)); /* two moves, no call */
+	return r;
+}
+
+static inline __attribute__((always_inline)) void end(unsigned cpu, struct trace_record *r)
+{
+	__atomic_store_n(&trace_control.rings[cpu].next, r + 1, __ATOMIC_RELEASE);
+	/* At once and not before the next record: nothing has to be kept over the call. */
+	if (unlikely(r + 1 == trace_control.rings[cpu].end))
+		next_page(r + 1);
 }
 
 static inline __attribute__((always_inline)) void put(unsigned cpu, unsigned event, unsigned flags,
 						      unsigned a, u32 id, u64 b, const char *comm,
 						      u64 now)
 {
-	struct trace_ring *ring = &trace_control.rings[cpu];
-	struct trace_record *r = ring->next;
+	struct trace_record *r = begin(cpu, event, id, comm, now);
 
-	r->time = now;
-	r->event = (u8)event;
 	r->flags = (u8)flags;
 	r->a = (u16)a;
-	r->id = id;
 	r->b = b;
-	__builtin_memcpy(r->comm, comm, sizeof(r->comm)); /* two moves, no call */
-	__atomic_store_n(&ring->next, r + 1, __ATOMIC_RELEASE);
-	/* At once and not before the next record: nothing has to be kept over the call. */
-	if (unlikely(r + 1 == ring->end))
-		next_page(ring);
+	end(cpu, r);
 }
 
-static inline u64 pack(unsigned lo, unsigned mid, unsigned hi)
+/* The same with four small numbers in @b. */
+static inline __attribute__((always_inline)) void put4(unsigned cpu, unsigned event, unsigned flags,
+						       unsigned a, const struct task *p,
+						       unsigned h1, unsigned h2, u64 now)
 {
-	return (u16)lo | (u64)(u16)mid << 16 | (u64)(u16)hi << 32;
+	struct trace_record *r = begin(cpu, event, p->id, p->comm, now);
+
+	r->flags = (u8)flags;
+	r->a = (u16)a;
+	r->h[0] = (u16)p->prio;
+	r->h[1] = (u16)h1;
+	r->h[2] = (u16)h2;
+	r->h[3] = 0;
+	end(cpu, r);
 }
 
 void trace_start_cpu(struct runq *rq)
 {
-	put(rq->cpu, TRACE_START, rq->curr == rq->idle, 0, rq->curr->id, (u16)rq->curr->prio,
-	    rq->curr->comm, rq->clock);
+	put4(rq->cpu, TRACE_START, rq->curr == rq->idle, 0, rq->curr, 0, 0, rq->clock);
 }
 
 void trace_switch_record(const struct task *prev, const struct task *next, unsigned how)
 {
 	struct runq *rq = machine_this_runq();
+	unsigned cpu = rq->cpu, queued = rq->nr_running;
+	struct trace_record *r;
 
-	put(rq->cpu, TRACE_SWITCH, min(rq->nr_running, 255u), (prev->state & 0xff) | how << 8,
-	    next->id, prev->id | (u64)(u16)prev->prio << 32 | (u64)(u16)next->prio << 48,
-	    next->comm, next->exec_start);
+	if (unlikely(queued > 255)) {
+		__asm__ volatile(""); /* no conditional move: it costs one more when nothing is to be cut */
+		queued = 255;
+	}
+	r = begin(cpu, TRACE_SWITCH, next->id, next->comm, next->exec_start);
+	r->flags = (u8)queued;
+	r->state = (u8)prev->state;
+	r->how = (u8)how;
+	r->prev = prev->id;
+	r->prev_prio = (u16)prev->prio;
+	r->next_prio = (u16)next->prio;
+	end(cpu, r);
 }
 
 void trace_wake_record(unsigned event, struct runq *rq, const struct task *p, u32 flags)
 {
 	u64 now = event == TRACE_WAKING ? machine_now() : rq->clock;
 
-	put(cpu_index(), event, flags & 0xff, flags >> ENQ_STATE_SHIFT, p->id,
-	    pack((u16)p->prio, rq->cpu, rq->nr_running), p->comm, now);
+	put4(cpu_index(), event, flags, flags >> ENQ_STATE_SHIFT, p, rq->cpu, rq->nr_running, now);
 }
 
 void trace_migrate_record(const struct task *p, unsigned to)
 {
-	put(cpu_index(), TRACE_MIGRATE, 0, 0, p->id, pack((u16)p->prio, p->cpu, to), p->comm,
-	    machine_now());
+	put4(cpu_index(), TRACE_MIGRATE, 0, 0, p, p->cpu, to, machine_now());
 }
 
 void trace_fork_record(struct runq *rq, const struct task *child)
@@ -102,6 +140,11 @@ void trace_fork_record(struct runq *rq, const struct task *child)
 
 	put(cpu_index(), TRACE_FORK, 0, rq->cpu, child->id, parent | (u64)(u16)child->prio << 32,
 	    child->comm, rq->clock);
+}
+
+void trace_affinity_record(const struct task *p)
+{
+	put(cpu_index(), TRACE_AFFINITY, 0, 0, p->id, p->affinity.bits[0], p->comm, machine_now());
 }
 
 void trace_exec_record(const struct task *t)
@@ -127,7 +170,7 @@ void trace_balance_record(struct runq *rq, enum balance_reason reason, struct ru
 			  unsigned moved)
 {
 	put(cpu_index(), TRACE_BALANCE, reason, moved, from ? from->cpu : ~0u,
-	    pack(rq->nr_running, from ? from->nr_running : 0, 0), rq->curr->comm, rq->clock);
+	    (u16)rq->nr_running | (from ? from->nr_running : 0) << 16, rq->curr->comm, rq->clock);
 }
 
 void trace_tick_record(struct runq *rq, u64 billed)
@@ -257,7 +300,7 @@ static const char *const names[TRACE_EVENTS] = {
 	[TRACE_FORK] = "fork",	       [TRACE_EXEC] = "exec",	  [TRACE_EXIT] = "exit",
 	[TRACE_SCORE] = "score",       [TRACE_SWAP] = "swap",	  [TRACE_BALANCE] = "balance",
 	[TRACE_IPI_SEND] = "ipi_send", [TRACE_IPI] = "ipi",	  [TRACE_TICK] = "tick",
-	[TRACE_IRQ] = "irq",	       [TRACE_POLICY] = "policy",
+	[TRACE_IRQ] = "irq",	       [TRACE_POLICY] = "policy", [TRACE_AFFINITY] = "affinity",
 };
 
 const char *trace_event_name(unsigned event)

@@ -38,6 +38,7 @@ enum trace_event {
 	TRACE_TICK,   /* id, comm: the running task; a: ticks billed to it (0: idle); b: jiffies */
 	TRACE_IRQ,    /* flags: vector */
 	TRACE_POLICY, /* comm: name; id: HZ; b: ns per tick */
+	TRACE_AFFINITY, /* id, comm; b: the CPUs below 64 that it may use now. A child has its parent's */
 	TRACE_EVENTS
 };
 
@@ -62,9 +63,21 @@ enum score_cause {
 struct trace_record {
 	u64 time; /* ns */
 	u8 event, flags;
-	u16 a;
+	union {
+		u16 a;
+		struct {
+			u8 state, how; /* TRACE_SWITCH */
+		};
+	};
 	u32 id;
-	u64 b;
+	union {
+		u64 b;
+		struct {
+			u32 prev; /* TRACE_SWITCH */
+			u16 prev_prio, next_prio;
+		};
+		u16 h[4]; /* "prio, CPU, ..." */
+	};
 	char comm[16];
 };
 _Static_assert(sizeof(struct trace_record) == 40, "the readers know this format");
@@ -97,7 +110,15 @@ extern struct trace_control trace_control;
 /* Bit 1 << TRACE_x: that event is recorded. One aligned store changes it. */
 extern u32 trace_mask;
 
-#define trace_on(event) unlikely(trace_mask &(1u << (event)))
+/*
+ * Two instructions, a test of memory and a branch. The empty statement says that the mask may have changed: the compiler would
+ * otherwise read it ahead, into a register, and need three.
+ */
+#define trace_on(event)                                  \
+	({                                               \
+		__asm__ volatile("" : "+m"(trace_mask)); \
+		unlikely(trace_mask &(1u << (event)));   \
+	})
 
 /**
  * trace_alloc() - make the rings, @bytes each (rounded down to a power of two pages), @physical gives addresses for readers
@@ -135,6 +156,7 @@ void trace_switch_record(const struct task *prev, const struct task *next, unsig
 void trace_wake_record(unsigned event, struct runq *rq, const struct task *p, u32 flags);
 void trace_migrate_record(const struct task *p, unsigned to);
 void trace_fork_record(struct runq *rq, const struct task *child);
+void trace_affinity_record(const struct task *p);
 void trace_exec_record(const struct task *t);
 void trace_exit_record(struct runq *rq, const struct task *t);
 void trace_score_record(struct runq *rq, const struct task *p, enum score_cause cause, s64 score);
@@ -169,6 +191,12 @@ static inline void trace_migrate(const struct task *p, unsigned to)
 {
 	if (trace_on(TRACE_MIGRATE))
 		trace_migrate_record(p, to);
+}
+
+static inline void trace_affinity(const struct task *p)
+{
+	if (trace_on(TRACE_AFFINITY))
+		trace_affinity_record(p);
 }
 
 static inline void trace_fork(struct runq *rq, const struct task *child)

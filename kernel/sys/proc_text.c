@@ -278,6 +278,36 @@ static int show_interrupts(struct strbuf *sb, u64 arg)
 	return 0;
 }
 
+/* Linux's version 15 (what is not counted here is 0, no domains), then lines of our own: docs/tracing.md. */
+static int show_schedstat(struct strbuf *sb, u64 arg)
+{
+	struct sched_cpu_stats st;
+	char comm[TASK_COMM_LEN];
+	u64 longest;
+	u32 id;
+
+	(void)arg;
+	sb_printf(sb, "version 15\ntimestamp %llu\n", (unsigned long long)sched_jiffies());
+	for (unsigned cpu = 0; cpu < cpus_online; cpu++) {
+		sched_cpu_stats(cpu, &st);
+		sb_printf(sb, "cpu%u 0 0 %llu %llu 0 0 %llu %llu %llu\n", cpu,
+			  (unsigned long long)st.nr_switches, (unsigned long long)st.idle_switches,
+			  (unsigned long long)st.busy_ns, (unsigned long long)st.wait_ns,
+			  (unsigned long long)(st.nr_switches - st.idle_switches));
+	}
+	for (unsigned cpu = 0; cpu < cpus_online; cpu++) {
+		sched_cpu_stats(cpu, &st);
+		sb_printf(sb, "ticks%u billed %llu idle %llu wasted %llu late %llu\n", cpu,
+			  (unsigned long long)(st.ticks - st.idle_ticks),
+			  (unsigned long long)st.idle_ticks, (unsigned long long)st.wasted_ticks,
+			  (unsigned long long)st.late_ticks);
+	}
+	longest = sched_longest_wait(comm, &id);
+	if (longest)
+		sb_printf(sb, "longest_wait %llu %u %s\n", (unsigned long long)longest, id, comm);
+	return 0;
+}
+
 /* The scheduler's own figures, one line for each CPU. */
 static int show_sched(struct strbuf *sb, u64 arg)
 {
@@ -369,6 +399,7 @@ static const struct text_desc proc_texts[] = {
 	{"cmdline", 0444, show_cmdline, NULL},
 	{"interrupts", 0444, show_interrupts, NULL},
 	{"sched", 0444, show_sched, NULL},
+	{"schedstat", 0444, show_schedstat, NULL},
 	{"unsupported", 0444, show_unsupported, NULL},
 	{"sysrq-trigger", 0200, NULL, store_sysrq},
 };

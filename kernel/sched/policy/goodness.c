@@ -286,7 +286,7 @@ static void move_to_tail(struct task *p)
  * All runnable tasks that may run here have used up their slices. Everybody gets a new one and keeps half of what is left:
  * sleepers approach two slices, which is all the favour that interactive tasks get.
  */
-static __attribute__((noinline)) void recalculate(void)
+static __attribute__((noinline)) void recalculate(struct runq *rq)
 {
 	g.recalculations++;
 	for (struct list *l = g.all.next; l != &g.all; l = l->next) {
@@ -295,6 +295,7 @@ static __attribute__((noinline)) void recalculate(void)
 
 		if (recalc_sleepers || runnable(p))
 			t->counter = (t->counter >> 1) + nice_to_ticks(p->nice);
+		sched_note_score(rq, p, SCORE_SLICE, t->counter);
 	}
 }
 
@@ -338,7 +339,7 @@ static struct task *goodness_pick_next(struct runq *rq, struct task *prev)
 	if (unlikely(!best)) {
 		if (!yield_rating)
 			gt(prev)->yielding = 0; /* 2.3: only once, or this would not end */
-		recalculate();
+		recalculate(rq);
 		next = scan(rq, mm, &best);
 	}
 	gt(prev)->yielding = 0;
@@ -363,6 +364,7 @@ static bool goodness_tick(struct runq *rq, struct task *p)
 	if (--gt(p)->counter > 0)
 		return false;
 	gt(p)->counter = 0;
+	sched_note_score(rq, p, SCORE_SLICE, 0);
 	return true;
 }
 
@@ -386,12 +388,15 @@ static bool goodness_fork(struct runq *rq, struct task *parent, struct task *chi
 	goodness_task_init(rq, child);
 	gt(child)->counter = (gt(parent)->counter + 1) >> 1;
 	gt(parent)->counter >>= 1;
+	sched_note_score(rq, parent, SCORE_FORK, gt(parent)->counter);
+	sched_note_score(rq, child, SCORE_FORK, gt(child)->counter);
 	return !gt(parent)->counter;
 }
 
 static void goodness_reap(struct task *child, struct task *parent)
 {
 	gt(parent)->counter = min(gt(parent)->counter + gt(child)->counter, MAX_COUNTER);
+	sched_note_score(machine_runq(parent->cpu), parent, SCORE_REAPED, gt(parent)->counter);
 }
 
 /* ----------------------------------------------------------- attributes */
