@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// A picture of a report. usage: shot.js IN.html OUT.png WIDTH HEIGHT [ACTION...]
+// ACTION: key=K presses a key; view=T0,T1 shows that time (s) of the recording;
+// click=PANE,LANE,T clicks a lane ("CPU 0", "audio:5") at a time; eval=CODE.
+"use strict";
+const {launch, open, painted} = require("./browser");
+
+async function main([input, output, width, height, ...actions]) {
+	const browser = await launch();
+	const page = await open(browser, input, Number(width), Number(height));
+	for (const action of actions) {
+		const [what, value] = [action.slice(0, action.indexOf("=")), action.slice(action.indexOf("=") + 1)];
+		if (what === "key")
+			await page.keyboard.press(value);
+		else if (what === "view") {
+			const [t0, t1] = value.split(",").map((s) => Number(s) * 1e9);
+			await page.evaluate(([a, b]) => window.__model.show(a, b), [t0, t1]);
+		} else if (what === "click") {
+			const [pane, lane, at] = value.split(",");
+			const p = await page.evaluate(([a, b, c]) => window.__model.place(a, b, c), [Number(pane), lane, Number(at) * 1e9]);
+			await page.mouse.click(p.x, p.y);
+			await page.mouse.move(5, 5);
+		} else
+			throw new Error("no such action: " + action);
+		await painted(page);
+	}
+	await page.screenshot({path: output});
+	for (const text of page.complaints)
+		console.error(text);
+	await browser.close();
+	return page.complaints.length ? 1 : 0;
+}
+
+main(process.argv.slice(2)).then((code) => process.exit(code), (e) => {
+	console.error(e.message);
+	process.exit(2);
+});
