@@ -17,7 +17,7 @@ import sys
 import tracelib as tl
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "report")
-SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "data.js", "lanes.js", "curves.js", "details.js", "main.js")
+SCRIPTS = ("vendor/uplot/uPlot.iife.min.js", "data.js", "strip.js", "lanes.js", "curves.js", "details.js", "main.js")
 STYLES = ("vendor/uplot/uPlot.min.css", "report.css")
 
 # What became of a task at the end of its slice; 0: the recording ended, or a gap came.
@@ -103,7 +103,7 @@ class Run:
         self.start = self.span = self.wasted = self.records = 0
         self.lost = [0] * cpus
         self.source = self.command = None
-        self.tasks = []  # dicts: id, name, idle, born, ended, ticks
+        self.tasks = []  # dicts: id, name, idle, born, ended, ticks, waited (all in all)
         self.lanes = [Lane() for _ in range(cpus)]
         self.gaps = []  # [cpu, end of the gap, records lost]
         self.waiting = []  # [task, since]: those that still waited when the recording ended
@@ -126,7 +126,7 @@ class Run:
     def add_task(self, ident, name, idle=False):
         if len(self.tasks) >= GAP:
             raise tl.TraceError("more than %d tasks are too many for a report" % GAP)
-        self.tasks.append({"id": ident, "name": name, "idle": idle, "born": None, "ended": None, "ticks": 0})
+        self.tasks.append({"id": ident, "name": name, "idle": idle, "born": None, "ended": None, "ticks": 0, "waited": 0})
         return len(self.tasks) - 1
 
     def label(self, task):
@@ -138,6 +138,14 @@ class Run:
             return None
         task = max(self.waits, key=lambda t: (self.waits[t][0], -t))
         return (task,) + self.waits[task]
+
+    def waited_by_name(self):
+        """Name: ns that tasks of that name waited."""
+        found = {}
+        for task in self.tasks:
+            if not task["idle"]:
+                found[task["name"]] = found.get(task["name"], 0) + task["waited"]
+        return found
 
     def settings(self):
         parts = ["%s" % self.policy, "HZ %d" % self.hz, "%d CPU%s" % (self.cpus, "" if self.cpus == 1 else "s")]
@@ -159,13 +167,15 @@ class Run:
             say.append(["longest wait %s by %s" % (duration(length), self.label(task)), True])
             if still:
                 say.append([", which waited still when the recording ended", False])
-        if self.wasted:
+        known = self.busy + self.idle
+        if self.wasted * 10000 > known:
             say += [[", and ", False], ["%s wasted" % duration(self.wasted), True],
                     [" by CPUs that were idle while tasks waited", False]]
-        else:
-            say.append([", and no CPU was idle while a task waited", False])
-        if self.busy + self.idle:
-            say.append(["; %d %% busy over %s" % (round(100 * self.busy / (self.busy + self.idle)), duration(self.span)), False])
+        else:  # what a wake-up from another CPU takes
+            say.append([", and no CPU was idle while a task waited"
+                        + (", but for %s" % duration(self.wasted) if self.wasted else ""), False])
+        if known:
+            say.append(["; %d\u00a0%% busy over %s" % (round(100 * self.busy / known), duration(self.span)), False])
         if sum(self.lost):
             say.append(["; %d records were lost, so sums are too small" % sum(self.lost), True])
         say.append([".", False])
@@ -179,7 +189,7 @@ class Run:
             ["Policy", self.policy], ["HZ", str(self.hz or "?")], ["CPUs", str(self.cpus)],
             ["Seed", "none" if self.seed is None else str(self.seed)],
             ["Recorded", duration(self.span)],
-            ["CPUs busy", "%d %%" % round(100 * self.busy / known) if known else "?"],
+            ["CPUs busy", "%d\u00a0%%" % round(100 * self.busy / known) if known else "?"],
             ["Wasted", duration(self.wasted)],
             ["Longest wait", "%s  %s" % (duration(worst[1]), self.label(worst[0])) if worst else "none"],
             ["Switches", str(self.switches)], ["Migrations", str(self.migrations)],
@@ -209,12 +219,14 @@ class Builder(tl.Model):
             if t.waiting_since is not None and not t.idle:
                 number = self._number(t)
                 since = t.waiting_since - run.start
+                run.tasks[number]["waited"] = run.span - since
                 run.waiting.append([number, since])
                 self._longest(number, run.span - since, since, run.span, True)
         for t in self.tasks.values():
             number = self.index.get(t.id)
             if number is not None:
                 run.tasks[number]["name"], run.tasks[number]["ticks"] = t.comm, t.ticks
+                run.tasks[number]["waited"] += t.wait
         run.wasted = self.wasted
         run.switches = sum(self.switches)
         run.migrations = sum(t.migrations for t in self.tasks.values())
@@ -284,23 +296,13 @@ def duration(ns):
     for unit, size in (("s", 10**9), ("ms", 10**6), ("\u00b5s", 1000)):
         if ns >= size:
             value = ns / size
-            return "%.*f %s" % (2 if value < 10 else 1 if value < 100 else 0, value, unit)
-    return "%d ns" % ns
+            return "%.*f\u00a0%s" % (2 if value < 10 else 1 if value < 100 else 0, value, unit)
+    return "%d\u00a0ns" % ns
 
 
 def compare(a, b):
-    """The sentence over two runs: the task whose longest wait differs most."""
-    def by_name(run):
-        found = {}
-        for task, wait in run.waits.items():
-            name = run.tasks[task]["name"]
-            found[name] = max(found.get(name, 0), wait[0])
-        for task in run.tasks:
-            if not task["idle"]:
-                found.setdefault(task["name"], 0)
-        return found
-
-    mine, other = by_name(a), by_name(b)
+    """The sentence over two runs: the name whose time spent waiting differs most."""
+    mine, other = a.waited_by_name(), b.waited_by_name()
     best = None
     for name in mine:
         if name in other and max(mine[name], other[name]) >= 10**6:
@@ -309,13 +311,13 @@ def compare(a, b):
             if best is None or factor > best[0]:
                 best = factor, name
     if best is None:
-        return [["No task of both runs waited longer than a millisecond in either.", False]]
+        return [["No task that is in both runs waited for more than a millisecond.", False]]
     factor, name = best
     if factor < 1.1:
-        return [["No task waited noticeably longer in one run than in the other.", False]]
+        return [["No task waited noticeably more in one run than in the other.", False]]
     return [["The largest difference: ", False],
-            ["%s waited up to %s in A and up to %s in B" % (name, duration(mine[name]), duration(other[name])), True],
-            [".", False]]
+            ["%s waited %s in A and %s in B" % (name, duration(mine[name]), duration(other[name])), True],
+            [", all its waits together.", False]]
 
 
 def read(name):

@@ -6,7 +6,7 @@
 // {name: {complaints, model, ...}}.
 "use strict";
 const fs = require("fs");
-const {launch, open, painted} = require("./browser");
+const {launch, watched, open, painted} = require("./browser");
 
 const model = (page) => page.evaluate(() => {
 	const m = window.__model;
@@ -143,7 +143,7 @@ const SCENARIOS = {
 			out.frames.push((await model(page)).painted[0]);
 		};
 		await look();
-		for (const key of ["w", "w", "d", "d", "d", "a", "w", "w", "d", "d", "w", "w", "w", "w", "w", "w", "d", "d", "s", "0"]) {
+		for (const key of ["w", "d", "a", "w", "w", "d", "w", "w", "w", "w", "w", "s", "0"]) {
 			await page.keyboard.press(key);
 			await look();
 		}
@@ -151,16 +151,16 @@ const SCENARIOS = {
 };
 
 async function main(plan) {
-	const browser = await launch(), answer = {};
+	const browser = await launch(), page = await watched(browser), answer = {};
 	for (const [name, p] of Object.entries(plan)) {
-		const out = answer[name] = {}, page = await open(browser, p.file, p.width, p.height);
+		const out = answer[name] = {};
+		await open(page, p.file, p.width, p.height);
 		out.model = await model(page);
 		out.dom = await dom(page);
 		if (SCENARIOS[name])
 			await SCENARIOS[name](page, p, out);
 		out.after = await dom(page);
 		out.complaints = page.complaints;
-		await page.context().close();
 	}
 	await browser.close();
 	fs.writeFileSync(process.argv[3], JSON.stringify(answer));

@@ -4,11 +4,12 @@
 // ACTION: key=K presses a key; view=T0,T1 shows that time (s) of the recording;
 // click=PANE,LANE,T clicks a lane ("CPU 0", "audio:5") at a time; eval=CODE.
 "use strict";
-const {launch, open, painted} = require("./browser");
+const {launch, watched, open, painted} = require("./browser");
 
 async function main([input, output, width, height, ...actions]) {
 	const browser = await launch();
-	const page = await open(browser, input, Number(width), Number(height));
+	const page = await watched(browser);
+	await open(page, input, Number(width), Number(height));
 	for (const action of actions) {
 		const [what, value] = [action.slice(0, action.indexOf("=")), action.slice(action.indexOf("=") + 1)];
 		if (what === "key")

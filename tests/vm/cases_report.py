@@ -22,7 +22,7 @@ import tracelib as tl  # noqa: E402
 import tracereport  # noqa: E402
 
 HERE = os.path.join(ROOT, "tests", "report")
-SHOW = ["sh", "-c", "hog 0.5 & hog 0.5 & hog 0.5 & seq 1 50 | sort | tail -n 1 >/dev/null; audio 0.5; wait"]
+SHOW = ["sh", "-c", "hog 1 & hog 1 & hog 1 & seq 1 50 | sort | tail -n 1 >/dev/null; audio 1; wait"]
 HOSTILE = ["<script>pwned=1", "\"><img src=x o=", "</script><b>x", "&lt;b&gt;&amp;", "'\\`${pwned=1}", "@@DATA@@", "\x1b[31m\x07\x08\x7f", "--><!-- ]]>"]
 MILLION = 1000000
 
@@ -219,7 +219,7 @@ def numbers():
     for i, name in enumerate(("one", "other")):
         same_sums(seen["two"]["model"]["runs"][i], know[name], "two, " + "AB"[i])
     one = know["one"]
-    expect(len(one.slices) > 100 and any(t.waits > 3 for t in one.tasks.values()), "the trace is too small to judge by")
+    expect(len(one.slices) > 60 and any(t.waits > 3 for t in one.tasks.values()), "the trace is too small to judge by")
     scores = [e for e in one.trace.events if e.kind == tl.SCORE and e.flags not in (4, 5)]
     expect(0 < seen["one"]["model"]["runs"][0]["points"]["score"] <= len(scores), "score points")
     expect(seen["one"]["model"]["runs"][0]["points"]["moves"] == one.counts[tl.MIGRATE], "migrations")
@@ -319,7 +319,7 @@ def two():
     worst = [max(know[n].all_waits)[0] for n in ("one", "other")]
     expect(s["worst"]["run"] == worst.index(max(worst)) and s["worst"]["end"] - s["worst"]["start"] == max(worst), "worst of both: %s" % s["worst"])
     text = s["dom"]["text"]
-    expect(re.search(r"waited up to \S+ .s in A and up to \S+ .s in B|No task waited noticeably", text), "no comparison: " + text[:500])
+    expect(re.search(r"waited \S+\s\S+ in A and \S+\s\S+ in B|No task waited noticeably", text), "no comparison: " + text[:500])
     expect(text.count("seed 1") >= 4, "settings of both runs: " + text[:600])
 
 
@@ -367,6 +367,6 @@ def a_million():
         for cpu, ran in enumerate(task["runOn"]):
             expect(ran == sums.get((task["id"] - 1, cpu), 0), "task %d on CPU %d: %d" % (task["id"], cpu, ran))
     frames = seen["million"]["frames"]
-    expect(len(frames) == 21 and len({f["rects"] for f in frames}) > 5, "%d frames" % len(frames))
+    expect(len(frames) == 14 and len({f["rects"] for f in frames}) > 5, "%d frames" % len(frames))
     for f in frames:
         expect(0 < f["rects"] <= 2 * f["rows"] * f["pixels"] and f["points"] <= 8 * 7 * 3 * f["pixels"], "a frame painted %s" % f)

@@ -2,7 +2,7 @@
 //
 // Curves under the lanes, on the same time axis: priority, the policy's figure,
 // length of the queues. uPlot draws; here the part that is in view is thinned
-// to the smallest and largest value of each pixel column before it gets it.
+// to the smallest, largest and last value of every two pixels before it gets it.
 
 const DASHES = [[], [12, 5], [4, 4], [14, 4, 4, 4], [24, 6], [8, 8], [2, 6]];
 
@@ -19,22 +19,23 @@ function thin(curve, t0, t1, pixels) {
 	};
 	if (a > 0)
 		put(t0, curve.value[a - 1]);
-	if (b - a <= 4 * pixels) {
+	if (b - a <= pixels) {
 		for (let i = a; i < b; i++)
 			put(curve.time[i], curve.value[i]);
-	} else {
-		const width = (t1 - t0) / pixels;
+	} else { // the same columns for every curve, so that uPlot need not join many times
+		const width = (t1 - t0) / (pixels / 2);
 		for (let i = a; i < b;) {
-			const until = curve.time[i] + width;
-			let low = i, high = i, j = i;
+			const n = Math.floor((curve.time[i] - t0) / width), from = t0 + n * width, until = from + width;
+			let low = i, high = i, j = i + 1;
 			for (; j < b && curve.time[j] < until; j++) {
 				if (curve.value[j] < curve.value[low])
 					low = j;
 				if (curve.value[j] > curve.value[high])
 					high = j;
 			}
-			for (const k of new Set([i, Math.min(low, high), Math.max(low, high), j - 1]))
-				put(curve.time[k], curve.value[k]);
+			put(from, curve.value[Math.min(low, high)]);
+			put(from + width / 3, curve.value[Math.max(low, high)]);
+			put(from + width * 2 / 3, curve.value[j - 1]);
 			i = j;
 		}
 	}
@@ -113,7 +114,7 @@ class Curves {
 						const room = Math.max(1, (high - low) * 0.08);
 						return [plot.tasks ? low - room : 0, high + room];
 					}}},
-				axes: [{font: FONT, stroke: INK, size: 38, space: 130, grid: {stroke: "#e4e4e4", width: 1}, values: (_u, at) => at.map((v) => String(+v.toFixed(9)))},
+				axes: [{font: FONT, stroke: INK, size: 38, space: 130, grid: {stroke: "#e4e4e4", width: 1}, values: (u, at) => at.map((v) => this.inside(u, v))},
 					{font: FONT, stroke: INK, size: this.label, space: 45, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500].concat(
 						[3, 4, 5, 6, 7, 8, 9, 10, 11, 12].flatMap((e) => [1, 2, 5].map((m) => m * 10 ** e))),
 					grid: {stroke: "#e4e4e4", width: 1}, values: (_u, at) => at.map(short)}],
@@ -121,6 +122,12 @@ class Curves {
 					points: {show: false}, paths: uPlot.paths.stepped({align: 1})}))),
 			}, this.data(plot), plot.body);
 		}
+	}
+
+	// A label of the time axis; none where the edge would cut it.
+	inside(u, v) {
+		const text = String(+v.toFixed(9));
+		return u.valToPos(v, "x") + text.length * 6 > this.width - this.label ? "" : text;
 	}
 
 	data(plot) {

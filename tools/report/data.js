@@ -9,6 +9,8 @@ const GAP = 0xffff, WAITED = 0x80;
 const ENDS = ["recording ended", "preempted", "gave the CPU up, still runnable", "slept", "slept, not to be disturbed", "stopped", "exited"];
 
 function bytes(text) {
+	if (Uint8Array.fromBase64)
+		return Uint8Array.fromBase64(text);
 	const raw = atob(text), out = new Uint8Array(raw.length);
 	for (let i = 0; i < raw.length; i++)
 		out[i] = raw.charCodeAt(i);
@@ -21,7 +23,7 @@ function column(Type, text) {
 
 // 32-bit durations with their few exceptions, as doubles.
 function durations(packed) {
-	const out = Float64Array.from(column(Uint32Array, packed.u32));
+	const out = new Float64Array(column(Uint32Array, packed.u32));
 	for (const [i, ns] of packed.big)
 		out[i] = ns;
 	return out;
@@ -249,9 +251,9 @@ function duration(ns) {
 	for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["\u00b5s", 1e3]])
 		if (ns >= size) {
 			const v = ns / size;
-			return v.toFixed(v < 10 ? 2 : v < 100 ? 1 : 0) + " " + unit;
+			return v.toFixed(v < 10 ? 2 : v < 100 ? 1 : 0) + "\u00a0" + unit;
 		}
-	return Math.round(ns) + " ns";
+	return Math.round(ns) + "\u00a0ns";
 }
 
 // A point in time, in seconds with as many digits as the scale deserves.

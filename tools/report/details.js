@@ -9,19 +9,18 @@ function sayInto(element, pieces) {
 }
 
 function verdict(data, runs) {
-	const h1 = document.getElementById("verdict");
-	h1.replaceChildren();
-	for (const run of runs) {
-		const line = make("span");
-		sayInto(line, run.verdict);
-		if (run.letter)
-			line.prepend(make("span", run.letter, "letter " + run.letter));
-		h1.append(line);
-	}
-	const compare = document.getElementById("compare");
-	compare.hidden = !data.compare;
+	const h1 = document.getElementById("verdict"), each = document.getElementById("each");
 	if (data.compare)
-		sayInto(compare, data.compare);
+		sayInto(h1, data.compare);
+	each.hidden = !data.compare;
+	for (const run of runs) {
+		const line = data.compare ? make("p") : h1;
+		sayInto(line, run.verdict);
+		if (data.compare) {
+			line.prepend(make("span", run.letter, "letter " + run.letter));
+			each.append(line);
+		}
+	}
 	const table = document.getElementById("metrics"), head = make("tr");
 	if (runs.length > 1)
 		head.append(make("th", "Run"));

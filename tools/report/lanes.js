@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Paints CPU lanes and task lanes on a canvas. A slice of a pixel or more is a
-// rectangle; smaller ones are gathered by pixel column, so that a frame costs
-// at most some rectangles a pixel, however many slices there are. Only lanes
-// inside the window are painted: the canvas stays, the lanes scroll under it.
+// Paints CPU lanes and task lanes on a canvas. Wide slices are rectangles with
+// names, narrow ones go into a strip of pixels (strip.js), and those below a
+// pixel are gathered by column: a frame costs what its pixels cost, however
+// many slices there are. Only lanes inside the window are painted: the canvas
+// stays, the lanes scroll under it.
 
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
 const DARK = [true, false, true, false, false, true, false]; // white text on it?
@@ -26,7 +27,7 @@ const TILES = {
 		g.strokeStyle = WAITING_INK;
 		g.lineWidth = 2;
 		g.beginPath();
-		g.moveTo(-2, n + 2 - 0), g.lineTo(n + 2, -2);
+		g.moveTo(-2, n + 2), g.lineTo(n + 2, -2);
 		g.moveTo(-2, 2), g.lineTo(2, -2);
 		g.moveTo(n - 2, n + 2), g.lineTo(n + 2, n - 2);
 		g.stroke();
@@ -47,12 +48,16 @@ const TILES = {
 	}),
 };
 
+const RUN_INK = {first: ink(RUNNING), second: 0, kind: PLAIN}, WAIT_INK = {first: ink(WAITING), second: ink(WAITING_INK), kind: SLANTED};
+const UNKNOWN = {first: ink("#e8e8e8"), second: ink("#777777"), kind: CROSSED};
+const THIN = 6; // narrower slices go into the strip
+
 // Fill number `i` of the palette: after seven colours the same ones with stripes, then with dots.
 function taskTile(i) {
 	return tile((g, n) => {
 		g.fillStyle = PALETTE[i % 7];
 		g.fillRect(0, 0, n, n);
-		g.fillStyle = "#ffffffb0";
+		g.fillStyle = pale(PALETTE[i % 7]);
 		if (Math.floor(i / 7) % 3 === 1)
 			g.fillRect(0, 0, n, 3);
 		else if (Math.floor(i / 7) % 3 === 2)
@@ -100,6 +105,9 @@ class Lanes {
 		this.canvas.style.height = height + "px";
 		this.g = this.canvas.getContext("2d");
 		this.patterns = new Map();
+		this.ink = new Map();
+		this.strip = this.strip || new Strip();
+		this.strip.resize(Math.round((this.width - this.label) * this.dpr), Math.round(BAR * this.dpr));
 	}
 
 	pattern(name, source) {
@@ -114,6 +122,17 @@ class Lanes {
 	fill(task) {
 		const i = task.colour;
 		return i < 7 ? PALETTE[i] : this.pattern(i, taskTile(i));
+	}
+
+	// The same for the strip of thin slices.
+	inks(task) {
+		let found = this.ink.get(task.colour);
+		if (!found) {
+			const hex = PALETTE[task.colour % 7];
+			found = {first: ink(hex), second: ink(pale(hex)), kind: Math.floor(task.colour / 7) % 3};
+			this.ink.set(task.colour, found);
+		}
+		return found;
 	}
 
 	x(t) {
@@ -148,10 +167,13 @@ class Lanes {
 		this.drawn++;
 	}
 
+	// Text that is cut to the room there is; a task's number goes first.
 	text(text, x, y, room) {
 		const most = Math.floor(room / 10.6);
 		if (most < 2)
 			return;
+		if (text.length > most)
+			text = text.replace(/:\d+$/, "");
 		this.g.fillText(text.length > most ? text.slice(0, most - 1) + "\u2026" : text, x, y);
 	}
 
@@ -226,63 +248,69 @@ class Lanes {
 	}
 
 	cpuRow(lane, cpu, y) {
-		const g = this.g, {t0, t1} = this.view, scale = (this.width - this.label) / (t1 - t0), tasks = this.run.tasks;
-		let pixel = -1, busy = 0, best = -1, task = 0, unknown = 0;
+		const g = this.g, {t0, t1} = this.view, scale = (this.width - this.label) / (t1 - t0), fine = scale * this.dpr, tasks = this.run.tasks;
+		const strip = this.strip, high = strip.height;
+		let pixel = -1, busy = 0, best = -1, task = 0, unknown = false;
 		const flush = () => {
-			if (pixel < 0)
-				return;
-			if (best >= 0) {
-				const h = Math.max(4, BAR * Math.min(1, busy * scale));
-				g.fillStyle = this.fill(tasks[task]);
-				this.rect(pixel, y + BAR - h, pixel + 1, h);
-			} else if (unknown) {
-				g.fillStyle = this.pattern("gap", TILES.gap);
-				this.rect(pixel, y, pixel + 1, BAR);
+			if (pixel >= 0 && (best >= 0 || unknown)) {
+				const h = best < 0 ? high : Math.max(4, Math.round(high * Math.min(1, busy * fine)));
+				strip.bar(pixel, pixel + 1, high - h, high, best < 0 ? UNKNOWN : this.inks(tasks[task]));
+				this.drawn++;
 			}
 			pixel = -1;
 		};
 		for (let i = Math.max(0, upper(lane.start, t0) - 1); i < lane.n && lane.start[i] < t1; i++) {
-			const length = lane.length[i], x0 = this.x(lane.start[i]);
-			if (length * scale < 1) {
-				const p = Math.floor(x0);
+			const length = lane.length[i], at = (lane.start[i] - t0) * fine, id = lane.task[i];
+			if (length * fine < 1) {
+				const p = Math.floor(at);
 				if (p !== pixel) {
 					flush();
-					pixel = p, busy = unknown = 0, best = -1;
+					pixel = p, busy = 0, unknown = false, best = -1;
 				}
-				if (lane.task[i] === GAP)
-					unknown = 1;
-				else if (!tasks[lane.task[i]].idle) {
+				if (id === GAP)
+					unknown = true;
+				else if (!tasks[id].idle) {
 					busy += length;
 					if (length > best)
-						best = length, task = lane.task[i];
+						best = length, task = id;
 				}
 				continue;
 			}
 			flush();
-			const x1 = x0 + length * scale, left = Math.max(x0, this.label), right = Math.min(x1, this.width);
-			if (lane.task[i] === GAP) {
-				this.gap(left, right, y, cpu, lane.start[i] + length);
-				continue;
-			}
-			const t = tasks[lane.task[i]];
-			if (t.idle) {
-				g.fillStyle = "#c8c8c8";
-				this.rect(left, y + BAR - 2, right, 2);
-				continue;
-			}
-			g.fillStyle = this.fill(t);
-			this.rect(left, y, x1 - x0 > 4 ? right - 0.5 : right, BAR);
-			if (right - left > 44) {
-				g.fillStyle = t.colour < 7 && DARK[t.colour] ? "#fff" : "#000";
-				if (t.colour >= 7) { // letters over stripes cannot be read
-					g.fillStyle = "#fff";
-					g.fillRect(left + 4, y + 3, Math.min(right - left - 8, 10.8 * t.label.length + 6), BAR - 6);
-					g.fillStyle = "#000";
-				}
-				this.text(t.label, left + 7, y + BAR / 2 + 1, right - left - 12);
-			}
+			if (length * scale < THIN && (id === GAP || !tasks[id].idle)) {
+				strip.bar(Math.round(at), Math.round(at + length * fine), 0, high, id === GAP ? UNKNOWN : this.inks(tasks[id]));
+				this.drawn++;
+			} else
+				this.wide(lane, i, cpu, y);
 		}
 		flush();
+		strip.flush(g, this.label, y, this.width - this.label, BAR);
+	}
+
+	// A slice that is wide enough for a rectangle, perhaps for its name.
+	wide(lane, i, cpu, y) {
+		const g = this.g, x0 = this.x(lane.start[i]), left = Math.max(x0, this.label), right = Math.min(this.x(lane.start[i] + lane.length[i]), this.width);
+		if (lane.task[i] === GAP) {
+			this.gap(left, right, y, cpu, lane.start[i] + lane.length[i]);
+			return;
+		}
+		const t = this.run.tasks[lane.task[i]];
+		if (t.idle) {
+			g.fillStyle = "#c8c8c8";
+			this.rect(left, y + BAR - 2, right, 2);
+			return;
+		}
+		g.fillStyle = this.fill(t);
+		this.rect(left, y, right - 0.5, BAR);
+		if (right - left > 44) {
+			g.fillStyle = t.colour < 7 && DARK[t.colour] ? "#fff" : "#000";
+			if (t.colour >= 7) { // letters over stripes cannot be read
+				g.fillStyle = "#fff";
+				g.fillRect(left + 4, y + 3, Math.min(right - left - 8, 10.8 * t.label.length + 6), BAR - 6);
+				g.fillStyle = "#000";
+			}
+			this.text(t.label, left + 7, y + BAR / 2 + 1, right - left - 12);
+		}
 	}
 
 	gap(left, right, y, cpu, end) {
@@ -308,45 +336,48 @@ class Lanes {
 			g.fillStyle = this.pattern("sleep", TILES.sleep);
 			this.rect(from, y + BAR / 2 - 1.5, to, 3);
 		}
+		const strip = this.strip, high = strip.height, fine = scale * this.dpr, inset = Math.round(3 * this.dpr);
 		let pixel = -1, run = 0, waited = 0;
-		const flush = () => {
-			if (pixel < 0)
-				return;
-			const h = run ? Math.max(4, BAR * Math.min(1, run * scale)) : 0;
-			const w = waited ? Math.max(4, BAR * Math.min(1, waited * scale)) : 0;
-			if (h) {
-				g.fillStyle = RUNNING;
-				this.rect(pixel, y + BAR - h, pixel + 1, h);
-			}
-			if (w) {
-				g.fillStyle = WAITING;
-				this.rect(pixel, Math.max(y, y + BAR - h - w), pixel + 1, Math.min(w, BAR - Math.min(h, BAR - 4)));
+		const flush = () => { // running from below, waiting on top of it, by their share of the time
+			if (pixel >= 0) {
+				const h = run ? Math.max(4, Math.round(high * Math.min(1, run * fine))) : 0;
+				const w = waited ? Math.max(4, Math.round(high * Math.min(1, waited * fine))) : 0;
+				if (h)
+					strip.bar(pixel, pixel + 1, high - h, high, RUN_INK);
+				if (w)
+					strip.bar(pixel, pixel + 1, Math.max(0, high - h - w), Math.max(4, high - h), WAIT_INK);
+				this.drawn++;
 			}
 			pixel = -1;
 		};
 		const piece = (start, end, running) => {
 			if (end <= t0 || start >= t1 || end <= start)
 				return;
-			const x0 = this.x(start);
-			if ((end - start) * scale < 1) {
-				const p = Math.floor(x0);
+			const at = (start - t0) * fine, length = end - start;
+			if (length * fine < 1) {
+				const p = Math.floor(at);
 				if (p !== pixel) {
 					flush();
 					pixel = p, run = waited = 0;
 				}
 				if (running)
-					run += end - start;
+					run += length;
 				else
-					waited += end - start;
+					waited += length;
 				return;
 			}
 			flush();
-			const left = Math.max(x0, this.label), right = Math.min(this.x(end), this.width);
+			if (length * scale < THIN) {
+				strip.bar(Math.round(at), Math.round(at + length * fine), running ? 0 : inset, high - (running ? 0 : inset), running ? RUN_INK : WAIT_INK);
+				this.drawn++;
+				return;
+			}
+			const left = Math.max(this.x(start), this.label), right = Math.min(this.x(end), this.width);
 			g.fillStyle = "#fff";
 			g.fillRect(left, y, right - left, BAR);
 			g.fillStyle = running ? RUNNING : wait;
 			if (running)
-				this.rect(left, y, right - left > 4 ? right - 0.5 : right, BAR);
+				this.rect(left, y, right - 0.5, BAR);
 			else
 				this.rect(left, y + 3, right, BAR - 6);
 		};
@@ -358,6 +389,7 @@ class Lanes {
 		if (task.open !== null)
 			piece(task.open, this.run.span, false);
 		flush();
+		strip.flush(g, this.label, y, this.width - this.label, BAR);
 		this.migrations(task, y);
 	}
 
@@ -419,7 +451,10 @@ class Lanes {
 	}
 
 	axis() {
-		const g = this.g, {step, out} = this.ticks(), digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step / 1e9) + 1e-9)));
+		const g = this.g;
+		g.fillStyle = "#fff";
+		g.fillRect(0, 0, this.width, AXIS);
+		const {step, out} = this.ticks(), digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step / 1e9) + 1e-9)));
 		g.fillStyle = INK;
 		g.font = BOLD;
 		g.fillText("time, s", 8, AXIS / 2);

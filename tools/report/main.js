@@ -13,18 +13,22 @@ const panes = [];
 const detailsBox = make("section", null, "details");
 let selected = null, frame = 0, frames = 0, printed = 0;
 
-// The same name gets the same colour in both runs.
-(function colours() {
-	const known = new Map();
+// Both runs have the same tasks in the same order and colours, as far as they have the same tasks; the busiest in both come first.
+(function orderAndColours() {
+	const total = new Map();
+	for (const run of runs)
+		for (const task of run.order)
+			total.set(task.label, (total.get(task.label) || 0) + task.run);
+	for (const run of runs)
+		run.order.sort((a, b) => total.get(b.label) - total.get(a.label) || a.id - b.id);
+	const colours = new Map();
+	for (const run of runs)
+		for (const task of run.order)
+			if (!colours.has(task.label))
+				colours.set(task.label, colours.size);
 	for (const run of runs) {
-		const seen = new Map();
-		for (const task of run.order) {
-			const n = (seen.get(task.name) || 0) + 1, key = task.name + "\0" + n;
-			seen.set(task.name, n);
-			if (!known.has(key))
-				known.set(key, known.size);
-			task.colour = known.get(key);
-		}
+		for (const task of run.order)
+			task.colour = colours.get(task.label);
 		for (const task of Curves.choose(run))
 			task.shown = true;
 	}
@@ -71,11 +75,11 @@ function build() {
 			panes[i] = panes[i] || {run};
 			if (part === "lanes" && (run.letter || run.source || run.command)) {
 				const h = make("h2");
-				const from = [run.command, run.source].filter(Boolean).join("  \u2022  ");
 				if (run.letter)
-					h.append(make("span", run.letter, "letter " + run.letter), run.settings, make("small", from));
-				else
-					h.append(from);
+					h.append(make("span", run.letter, "letter " + run.letter));
+				h.append([run.command, run.source].filter(Boolean).join("  \u2022  "));
+				if (run.letter)
+					h.append(make("small", run.settings));
 				section.append(h);
 			}
 			section.append(...fill(panes[i]));
