@@ -241,7 +241,7 @@ def clean():
 
 @case("report-view", 240)
 def views():
-    """Keys, wheel, drag and buttons move the view as they say; help opens; printing shows all lanes."""
+    """Keys, wheel, drag and buttons move the view as they say; help opens; a page can be printed."""
     s = answers()[0]["one"]
     whole, last = s["all"]["span"], s["all"]
     expect(s["all"]["t0"] == 0 and s["all"]["t1"] == whole, "at the start not everything is shown: %s" % s["all"])
@@ -271,7 +271,7 @@ def views():
     expect(s["b-right"]["t0"] > s["b-in"]["t0"] and s["b-left"]["t0"] < s["b-right"]["t0"], "buttons left and right")
     expect(s["b-out"] == s["b-all"] == s["all"], "buttons all and -")
     expect(s["helpOpen"] and s["helpClosed"] and s["afterEscape"] is None, "help or Esc")
-    expect(s["pdf"]["size"] > 20000 and 1 <= s["pdf"]["pages"] <= 6 and s["printed"]["times"] == 1, "PDF: %s, %s" % (s["pdf"], s["printed"]))
+    expect(s["pdf"]["size"] > 20000 and 1 <= s["pdf"]["pages"] <= 6 and s["printed"] == 1, "PDF: %s, %s" % (s["pdf"], s["printed"]))
 
 
 @case("report-click", 240)
@@ -313,6 +313,7 @@ def two():
     near(s["view"]["t1"] - s["view"]["t0"], 0.67 * s["view"]["span"], 0.01 * s["view"]["span"], "length after the wheel in pane B")
     near(s["offsets"][0], s["offsets"][1], 0.5, "place of one moment in A and B")
     expect(a["pixels"] == b["pixels"] and len(a["seconds"]) == len(b["seconds"]) == 3, "panes differ: %s, %s" % (a, b))
+    expect(a["scales"] == b["scales"] and all(low < high for low, high in a["scales"]), "scales of A %s, of B %s" % (a["scales"], b["scales"]))
     for low, high in a["seconds"] + b["seconds"]:
         near(low * 1e9, s["view"]["t0"], 10, "left edge of a curve")
         near(high * 1e9, s["view"]["t1"], 10, "right edge of a curve")

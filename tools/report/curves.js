@@ -93,6 +93,7 @@ class Curves {
 			if (plot.uplot)
 				plot.uplot.destroy();
 			plot.uplot = null;
+			plot.range = plot.range || [0, 1];
 			plot.shown = this.series(plot);
 			plot.head.replaceChildren(plot.title, make("small", plot.hint));
 			for (const s of plot.shown) {
@@ -110,10 +111,7 @@ class Curves {
 			plot.uplot = new uPlot({
 				width: this.width, height: 190, padding: [12, 0, 0, 0], legend: {show: false}, cursor: {show: false},
 				scales: {x: {time: false, range: () => [this.view.t0 / 1e9, this.view.t1 / 1e9]},
-					y: {dir: plot.dir, range: (_u, low, high) => {
-						const room = Math.max(1, (high - low) * 0.08);
-						return [plot.tasks ? low - room : 0, high + room];
-					}}},
+					y: {dir: plot.dir, range: () => plot.range}},
 				axes: [{font: FONT, stroke: INK, size: 38, space: 130, grid: {stroke: "#e4e4e4", width: 1}, values: (u, at) => at.map((v) => this.inside(u, v))},
 					{font: FONT, stroke: INK, size: this.label, space: 45, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500].concat(
 						[3, 4, 5, 6, 7, 8, 9, 10, 11, 12].flatMap((e) => [1, 2, 5].map((m) => m * 10 ** e))),
@@ -135,14 +133,32 @@ class Curves {
 		return uPlot.join(plot.shown.map((s) => thin(s.curve, this.view.t0, this.view.t1, pixels)));
 	}
 
-	draw() {
-		this.points = 0;
-		for (const plot of this.plots)
-			if (plot.uplot) {
-				const data = this.data(plot);
-				this.points += data[0].length * (data.length - 1);
-				plot.uplot.setData(data);
-			}
+	// Both panes have the same scales, or curves side by side could not be compared.
+	static draw(all) {
+		for (const c of all)
+			for (const plot of c.plots)
+				plot.points = plot.uplot ? c.data(plot) : null;
+		all[0].plots.forEach((first, i) => {
+			let low = Infinity, high = -Infinity;
+			for (const c of all)
+				for (const values of (c.plots[i].points || []).slice(1))
+					for (const v of values)
+						if (v !== undefined && v !== null) {
+							low = Math.min(low, v);
+							high = Math.max(high, v);
+						}
+			const room = Math.max(1, (high - low) * 0.08);
+			for (const c of all)
+				c.plots[i].range = low > high ? [0, 1] : [first.tasks ? low - room : 0, high + room];
+		});
+		for (const c of all) {
+			c.points = 0;
+			for (const plot of c.plots)
+				if (plot.uplot) {
+					c.points += plot.points[0].length * (plot.points.length - 1);
+					plot.uplot.setData(plot.points);
+				}
+		}
 	}
 }
 

@@ -50,6 +50,7 @@ const TILES = {
 
 const RUN_INK = {first: ink(RUNNING), second: 0, kind: PLAIN}, WAIT_INK = {first: ink(WAITING), second: ink(WAITING_INK), kind: SLANTED};
 const UNKNOWN = {first: ink("#e8e8e8"), second: ink("#777777"), kind: CROSSED};
+const PAPER = 900; // pixels that fit on a page
 const THIN = 6; // narrower slices go into the strip
 
 // Fill number `i` of the palette: after seven colours the same ones with stripes, then with dots.
@@ -89,11 +90,11 @@ class Lanes {
 		this.total = AXIS + y + 4;
 		this.selection = null; // {start, end, cpu, task}
 		this.drawn = 0;
-		this.whole = false; // printing: everything, without scrolling
+		this.whole = false; // printing: as many lanes as a page holds
 	}
 
 	layout(maxHeight) {
-		const height = this.whole ? Math.min(this.total, 3000) : Math.min(this.total, maxHeight);
+		const height = Math.min(this.total, this.whole ? PAPER : maxHeight);
 		this.box.style.height = height + "px";
 		this.width = this.box.clientWidth;
 		this.height = height;
@@ -185,7 +186,7 @@ class Lanes {
 		g.fillRect(0, 0, this.width, this.height);
 		g.textBaseline = "middle";
 		g.font = FONT;
-		const top = this.whole ? 0 : this.box.scrollTop;
+		const top = this.box.scrollTop;
 		g.save();
 		g.beginPath();
 		g.rect(0, AXIS, this.width, this.height - AXIS);

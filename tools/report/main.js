@@ -113,8 +113,8 @@ function draw() {
 		const s = selected && selected.run === pane.run ? selected : null;
 		pane.lanes.selection = s && s.state !== "gone" ? s : null;
 		pane.lanes.draw();
-		pane.curves.draw();
 	}
+	Curves.draw(panes.map((p) => p.curves));
 	frames++;
 }
 
@@ -297,7 +297,8 @@ for (const [id, key] of [["b-in", "w"], ["b-out", "s"], ["b-left", "a"], ["b-rig
 	document.getElementById(id).addEventListener("click", () => KEYS[key]());
 window.addEventListener("resize", () => panes.length && layout());
 
-// On paper nothing scrolls: all lanes, at twice the dots, for the part of time that was shown.
+// On paper nothing scrolls: the lanes that fit a page, from where they were scrolled to, at twice the dots, for the part of time that
+// was shown.
 function printing(on) {
 	document.body.classList.toggle("printing", on);
 	for (const pane of panes)
@@ -321,8 +322,8 @@ window.__model = {
 	get frames() {
 		return frames;
 	},
-	get printed() { // how often, and whether the lanes were all there
-		return {times: printed, whole: panes.every((p) => p.lanes.box.clientHeight >= Math.min(3000, p.lanes.total) - 2)};
+	get printed() { // how often
+		return printed;
 	},
 	// The colour at a moment of a lane, as [red, green, blue].
 	pixel(pane, what, at) {
@@ -333,6 +334,7 @@ window.__model = {
 	},
 	get painted() { // by the last frame
 		return panes.map((p) => ({rects: p.lanes.drawn, rows: p.lanes.visible, points: p.curves.points, pixels: p.lanes.width,
+			scales: p.curves.plots.filter((x) => x.uplot).map((x) => [x.uplot.scales.y.min, x.uplot.scales.y.max]),
 			seconds: p.curves.plots.filter((x) => x.uplot).map((x) => [x.uplot.scales.x.min, x.uplot.scales.x.max]), curves: p.curves.plots.map((x) => x.shown.length)}));
 	},
 	get selected() {
