@@ -136,6 +136,9 @@ const SCENARIOS = {
 	async gap(page, plan, out) {
 		await targets(page, plan.targets, out);
 	},
+	async moved(page, plan, out) {
+		await targets(page, plan.targets, out);
+	},
 	async million(page, plan, out) {
 		out.frames = [];
 		const look = async () => {

@@ -62,6 +62,15 @@ def gapped():
     return raw(1, [(1, 0, first), (4, 0, after)])
 
 
+def moved_wait():
+    """Task 7 waits for CPU 0 from 10 to 20 ms, then for CPU 1 until 6 s: longer than 32 bits of ns."""
+    ms = 10**6
+    zero = [record(0, tl.START, 0), switch(ms, 0, 7, "moved"), switch(10 * ms, 7, 8, "first"), record(7000 * ms, tl.TICK, 8, "first", a=1)]
+    one = [record(0, tl.START, 0), switch(2 * ms, 0, 9, "second"), record(20 * ms, tl.MIGRATE, 7, "moved", b=120 | 0 << 16 | 1 << 32),
+           switch(6000 * ms, 9, 7, "moved"), record(7000 * ms, tl.TICK, 7, "moved", a=1)]
+    return raw(2, [(1, 0, zero), (1, 1, one)])
+
+
 def million():
     """A run of a million slices on four CPUs, and its sums per (task, CPU)."""
     dice = random.Random(7)
@@ -140,11 +149,11 @@ def answers():
     know = {"folder": folder}
     vm("--det", "--smp", "2", "--trace", path("one.trace"), cmd=SHOW, timeout=50)
     vm("--det", "--smp", "2", "--append", "sched.force_bonus0=1", "--trace", path("other.trace"), cmd=SHOW, timeout=50)
-    for name, data in (("hostile", hostile()), ("gap", gapped()), ("empty", raw(2, [])), ("single", raw(2, [(1, 0, [record(5, tl.START, 0)])]))):
+    for name, data in (("hostile", hostile()), ("gap", gapped()), ("moved", moved_wait()), ("empty", raw(2, [])), ("single", raw(2, [(1, 0, [record(5, tl.START, 0)])]))):
         with open(path(name + ".trace"), "wb") as f:
             f.write(data)
     plan = {}
-    for name in ("one", "hostile", "gap", "empty", "single"):
+    for name in ("one", "hostile", "gap", "moved", "empty", "single"):
         tool("report", path(name + ".trace"), "-o", path(name + ".html"))
         plan[name] = {"file": path(name + ".html"), "width": 1400, "height": 900}
         know[name] = Truth(tl.load(path(name + ".trace")))
@@ -163,6 +172,7 @@ def answers():
                               {"lane": one.label(hog[1]), "start": hog[2], "end": hog[3]}, target_wait(one, moved)]
     plan["one"]["label"] = one.label(hog[1])
     plan["gap"]["targets"] = [{"lane": "CPU 0", "start": 4 * 10**6, "end": 60 * 10**6}]
+    plan["moved"]["targets"] = [{"lane": "moved:7", "start": 10 * 10**6, "end": 6000 * 10**6}]
     plan["hostile"]["labels"] = ["%s:%d" % (n, 2 + i) for i, n in enumerate(HOSTILE)]
     plan["hostile"]["times"] = {label: 15 * 10**6 + 10**7 * i for i, label in enumerate(plan["hostile"]["labels"])}
     know["plan"] = plan
@@ -215,7 +225,8 @@ def same_sums(page, truth, what):
 def numbers():
     """Run, wait, ticks per task and CPU, slices: the page's sums are those of the trace; for two runs as well."""
     seen, know = answers()
-    same_sums(seen["one"]["model"]["runs"][0], know["one"], "one")
+    for name in ("one", "moved", "hostile"):
+        same_sums(seen[name]["model"]["runs"][0], know[name], name)
     for i, name in enumerate(("one", "other")):
         same_sums(seen["two"]["model"]["runs"][i], know[name], "two, " + "AB"[i])
     one = know["one"]
@@ -292,9 +303,11 @@ def clicks():
     expect({a["task"]: a["time"] for a in d["who"]} == instead and instead, "who ran instead: page %s, trace %s" % (d["who"], instead))
     expect(sum(a["time"] for a in d["who"]) == d["end"] - d["start"], "they do not fill the wait: %s" % d)
     expect([a["time"] for a in d["who"]] == sorted((a["time"] for a in d["who"]), reverse=True), "not in order: %s" % d["who"])
-    longest = max(one.all_waits)
-    for page in (s["worst"],):
-        expect(page["state"] == "waiting" and page["end"] - page["start"] == longest[0], "l selects %s, the longest wait is %s" % (page, longest))
+    d = seen["moved"]["targets"][0]["selected"]
+    expect(d["state"] == "waiting" and d["cpus"] == [0, 1] and [(a["task"], a["time"]) for a in d["who"]] == [("second:9", 598 * 10**7), ("first:8", 10**7)],
+           "a wait on two queues: %s" % d)
+    longest, found = max(one.all_waits), s["worst"]
+    expect(found["state"] == "waiting" and found["end"] - found["start"] == longest[0], "l selects %s, the longest wait is %s" % (found, longest))
     expect(s["worstView"]["t0"] <= longest[2] and s["worstView"]["t1"] >= longest[3], "l does not show the longest wait")
     mine = [x for x in one.slices if one.label(x[1]) == s["worst"]["task"]]
     at = next(i for i, x in enumerate(mine) if x[2] >= longest[3])
