@@ -148,7 +148,7 @@ class Run:
         return found
 
     def settings(self):
-        parts = ["%s" % self.policy, "HZ %d" % self.hz, "%d CPU%s" % (self.cpus, "" if self.cpus == 1 else "s")]
+        parts = ["unknown policy" if self.policy == "?" else self.policy, "HZ %s" % (self.hz or "?"), "%d CPU%s" % (self.cpus, "" if self.cpus == 1 else "s")]
         if self.seed is not None:
             parts.append("seed %d" % self.seed)
         return ", ".join(parts)
@@ -166,7 +166,7 @@ class Run:
             task, length, _start, _end, still = worst
             say.append(["longest wait %s by %s" % (duration(length), self.label(task)), True])
             if still:
-                say.append([", which waited still when the recording ended", False])
+                say.append([", which was still waiting when the recording ended", False])
         known = self.busy + self.idle
         if self.wasted * 10000 > known:
             say += [[", and ", False], ["%s wasted" % duration(self.wasted), True],

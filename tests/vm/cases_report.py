@@ -171,7 +171,7 @@ def answers():
     plan["one"]["targets"] = [{"lane": "CPU %d" % hog[0], "start": hog[2], "end": hog[3]},
                               {"lane": one.label(hog[1]), "start": hog[2], "end": hog[3]}, target_wait(one, moved)]
     plan["one"]["label"] = one.label(hog[1])
-    plan["gap"]["targets"] = [{"lane": "CPU 0", "start": 4 * 10**6, "end": 60 * 10**6}]
+    plan["gap"]["targets"] = [{"lane": "CPU 0", "start": 4 * 10**6, "end": 60 * 10**6}, {"lane": "other:8", "start": 4 * 10**6, "end": 60 * 10**6}]
     plan["moved"]["targets"] = [{"lane": "moved:7", "start": 10 * 10**6, "end": 6000 * 10**6}]
     plan["hostile"]["labels"] = ["%s:%d" % (n, 2 + i) for i, n in enumerate(HOSTILE)]
     plan["hostile"]["times"] = {label: 15 * 10**6 + 10**7 * i for i, label in enumerate(plan["hostile"]["labels"])}
@@ -360,6 +360,8 @@ def odd():
     got = gap["targets"][0]
     expect(got["selected"]["state"] == "unknown" and "204 records were lost" in got["text"], "click on a gap: %s" % got["text"])
     expect(got["pixel"] != [255, 255, 255], "the gap is painted white")
+    got = gap["targets"][1]["selected"]
+    expect((got["task"], got["state"], got["start"], got["end"]) == ("other:8", "unknown", 4 * 10**6, 60 * 10**6), "a task in the gap: %s" % got)
     expect("204 records were lost" in gap["dom"]["text"], "the verdict hides the gap")
     waits = {t["name"]: t["longest"] for t in run["tasks"]}
     expect(waits["before"] == 10 * 10**6, "a wait across the gap was believed: %s" % waits)

@@ -98,6 +98,7 @@ class Run {
 			this.tasks[i].open = since;
 		this.sum();
 		this.byTask();
+		this.lostSpans = this.spans();
 		this.order = this.tasks.filter((t) => !t.idle).sort((a, b) => b.run - a.run || a.id - b.id);
 	}
 
@@ -182,6 +183,24 @@ class Run {
 		}
 	}
 
+	// When records were lost on any CPU, put together where they touch: [{start, end}]. Then nothing is sure of a task that is not seen.
+	spans() {
+		const all = [], out = [];
+		for (const [cpu, end] of this.gaps) {
+			const lane = this.lanes[cpu], i = lane.at(end - 1);
+			if (i >= 0 && lane.task[i] === GAP)
+				all.push({start: lane.start[i], end: lane.start[i] + lane.length[i]});
+		}
+		for (const s of all.sort((a, b) => a.start - b.start)) {
+			const last = out[out.length - 1];
+			if (last && s.start <= last.end)
+				last.end = Math.max(last.end, s.end);
+			else
+				out.push(s);
+		}
+		return out;
+	}
+
 	// Position in `mine` of the first slice of a task that ends after t; task.last if none does.
 	after(task, t) {
 		return upper(this.mine.end, t, task.first, task.last);
@@ -200,6 +219,9 @@ class Run {
 			return {state: "waiting", start: task.open, end: this.span, p: -1};
 		if ((task.born !== null && t < task.born) || (task.ended !== null && t >= task.ended))
 			return {state: "gone", start: t, end: t, p: -1};
+		const gap = this.lostSpans.find((g) => t >= g.start && t < g.end);
+		if (gap)
+			return {state: "unknown", start: gap.start, end: gap.end, p: -1};
 		const start = p > task.first ? m.end[p - 1] : task.born || 0;
 		const end = p < task.last ? m.start[p] - m.wait[p] : task.open !== null ? task.open : task.ended !== null ? task.ended : this.span;
 		return {state: "sleeping", start, end: Math.max(end, start), p: -1};

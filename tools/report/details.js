@@ -74,9 +74,11 @@ function describe(run, task, at) {
 		const cpu = s.p < 0 ? run.lastCpu(task) : m.cpu[s.p], segments = run.queues(task, s.start, s.end, cpu);
 		out.cpus = [...new Set(segments.map((x) => x.cpu))];
 		out.who = run.antagonists(segments);
-		out.words = [task.label + " waited " + duration(s.end - s.start) + (s.p < 0 ? " and did so still at the end" : ""), span,
+		out.words = [task.label + " waited " + duration(s.end - s.start) + (s.p < 0 ? " and was still waiting at the end" : ""), span,
 			"On the queue of CPU " + segments.map((x) => x.cpu).filter((c, i, all) => i === 0 || c !== all[i - 1]).join(", then ") + "."];
-	} else if (s.state === "sleeping")
+	} else if (s.state === "unknown")
+		out.words = ["What " + task.label + " did is not known", span, "Records of some CPU were lost: the ring was overwritten before it was read."];
+	else if (s.state === "sleeping")
 		out.words = [task.label + " slept " + duration(s.end - s.start), span];
 	else
 		out.words = [task.label + " did not exist at " + instant(at)];

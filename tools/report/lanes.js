@@ -173,9 +173,12 @@ class Lanes {
 		const most = Math.floor(room / 10.6);
 		if (most < 2)
 			return;
-		if (text.length > most)
+		if (text.length > most - 1 && this.g.measureText(text).width > room) {
 			text = text.replace(/:\d+$/, "");
-		this.g.fillText(text.length > most ? text.slice(0, most - 1) + "\u2026" : text, x, y);
+			if (this.g.measureText(text).width > room)
+				text = text.slice(0, Math.min(most, text.length) - 1) + "\u2026";
+		}
+		this.g.fillText(text, x, y);
 	}
 
 	draw() {
@@ -321,7 +324,7 @@ class Lanes {
 		const text = lost ? lost[2] + " records lost" : "not recorded";
 		if (right - left > 11 * text.length + 20) {
 			g.fillStyle = "#fff";
-			g.fillRect(left + 6, y + 3, 10.9 * text.length + 10, BAR - 6);
+			g.fillRect(left + 6, y + 3, g.measureText(text).width + 10, BAR - 6);
 			g.fillStyle = INK;
 			g.fillText(text, left + 11, y + BAR / 2 + 1);
 		}
@@ -337,6 +340,11 @@ class Lanes {
 			g.fillStyle = this.pattern("sleep", TILES.sleep);
 			this.rect(from, y + BAR / 2 - 1.5, to, 3);
 		}
+		for (const gap of this.run.lostSpans)
+			if (gap.end > t0 && gap.start < t1) {
+				g.fillStyle = this.pattern("gap", TILES.gap);
+				this.rect(Math.max(this.label, this.x(gap.start)), y + BAR / 2 - 5, Math.min(this.width, this.x(gap.end)), 10);
+			}
 		const strip = this.strip, high = strip.height, fine = scale * this.dpr, inset = Math.round(3 * this.dpr);
 		let pixel = -1, run = 0, waited = 0;
 		const flush = () => { // running from below, waiting on top of it, by their share of the time

@@ -58,7 +58,7 @@ function build() {
 		document.getElementById("tools").hidden = true;
 		return;
 	}
-	const label = runs.length > 1 ? 160 : 210;
+	const label = window.innerWidth < 800 ? 120 : runs.length > 1 ? 160 : 210;
 	for (const [part, fill] of [["lanes", (p) => {
 		p.lanes = new Lanes(p.run, view, label);
 		return [p.lanes.box];
