@@ -179,7 +179,7 @@ def answers():
     with open(path("plan.json"), "w", encoding="utf-8") as f:
         json.dump(plan, f)
     try:
-        r = subprocess.run(["node", os.path.join(HERE, "check.js"), path("plan.json"), path("answer.json")], capture_output=True, timeout=150, check=False)
+        r = subprocess.run(["node", os.path.join(HERE, "check.js"), path("plan.json"), path("answer.json")], capture_output=True, timeout=330, check=False)
     except FileNotFoundError:
         raise Failure("node is not installed: tools/setup --test") from None
     expect(r.returncode == 0, "check.js: " + r.stderr.decode("utf-8", "replace")[-1500:])
@@ -221,7 +221,7 @@ def same_sums(page, truth, what):
     expect(sum(c["slices"] for c in page["cpus"]) == page["slices"] == len(truth.ended), "%s: %d slices" % (what, page["slices"]))
 
 
-@case("report-numbers", 240)
+@case("report-numbers", 400)
 def numbers():
     """Run, wait, ticks per task and CPU, slices: the page's sums are those of the trace; for two runs as well."""
     seen, know = answers()
@@ -239,7 +239,7 @@ def numbers():
         expect(word in text.split("Policy")[0], "the verdict does not say %r: %s" % (word, text[:400]))
 
 
-@case("report-clean", 240)
+@case("report-clean", 400)
 def clean():
     """No page complains, asks the network, shows small letters or is wider than the window."""
     seen, _ = answers()
@@ -250,7 +250,7 @@ def clean():
                    "%s: %s" % (name, {k: v for k, v in dom.items() if k != "text"}))
 
 
-@case("report-view", 240)
+@case("report-view", 400)
 def views():
     """Keys, wheel, drag and buttons move the view as they say; help opens; a page can be printed."""
     s = answers()[0]["one"]
@@ -285,7 +285,7 @@ def views():
     expect(s["pdf"]["size"] > 20000 and 1 <= s["pdf"]["pages"] <= 6 and s["printed"] == 1, "PDF: %s, %s" % (s["pdf"], s["printed"]))
 
 
-@case("report-click", 240)
+@case("report-click", 400)
 def clicks():
     """A click on a slice, in either lane, or on a wait tells its times; who ran instead adds up as in the trace."""
     seen, know = answers()
@@ -317,7 +317,7 @@ def clicks():
     expect(s["curves"][1][0] == s["curves"][0][0] - 1 and s["curves"][1][2] == s["curves"][0][2], "a click on a name: curves %s" % s["curves"])
 
 
-@case("report-two", 240)
+@case("report-two", 400)
 def two():
     """Two runs: one time axis for lanes and curves of both, whichever pane is moved."""
     seen, know = answers()
@@ -337,7 +337,7 @@ def two():
     expect(text.count("seed 1") >= 4, "settings of both runs: " + text[:600])
 
 
-@case("report-names", 240)
+@case("report-names", 400)
 def names():
     """Names of tasks and policies are text, whatever they contain."""
     seen, know = answers()
@@ -349,7 +349,7 @@ def names():
     expect("</title><i>" in s["dom"]["title"] and "</title><i>" in s["dom"]["text"], "title: " + s["dom"]["title"])
 
 
-@case("report-odd", 240)
+@case("report-odd", 400)
 def odd():
     """Gaps are shown and break no sum; an empty trace and one record give a page; bad calls a message."""
     seen, know = answers()
@@ -371,7 +371,7 @@ def odd():
         expect("usage" in tool("report", "x.trace", status=2) and "x.trace" in tool("report", "x.trace", "-o", folder + "/x", status=2), "bad calls")
 
 
-@case("report-million", 240)
+@case("report-million", 400)
 def a_million():
     """A million slices: all are there, and a frame paints as many rectangles as there are pixels at most."""
     seen, know = answers()
