@@ -2,7 +2,7 @@
 //
 // A picture of a report. usage: shot.js IN.html OUT.png WIDTH HEIGHT [ACTION...]
 // ACTION: key=K presses a key; view=T0,T1 shows that time (s) of the recording;
-// click=PANE,LANE,T clicks a lane ("CPU 0", "audio:5") at a time; eval=CODE.
+// wait=PANE,NAME,T clicks that task's first wait of 50 ms or more from that time on.
 "use strict";
 const {launch, watched, open, painted} = require("./browser");
 
@@ -17,10 +17,17 @@ async function main([input, output, width, height, ...actions]) {
 		else if (what === "view") {
 			const [t0, t1] = value.split(",").map((s) => Number(s) * 1e9);
 			await page.evaluate(([a, b]) => window.__model.show(a, b), [t0, t1]);
-		} else if (what === "click") {
-			const [pane, lane, at] = value.split(",");
-			const p = await page.evaluate(([a, b, c]) => window.__model.place(a, b, c), [Number(pane), lane, Number(at) * 1e9]);
-			await page.mouse.click(p.x, p.y);
+		} else if (what === "wait") {
+			const [pane, name, from] = value.split(",");
+			const lane = await page.evaluate(([i, n]) => window.__model.runs[i].tasks.find((t) => t.name === n).label, [Number(pane), name]);
+			const end = (await page.evaluate(() => window.__model.view)).t1;
+			for (let at = Number(from) * 1e9, s = null; !s || s.state !== "waiting" || s.end - s.start < 5e7; at += 1e7) {
+				if (at > end)
+					throw new Error(lane + " does not wait in view");
+				const p = await page.evaluate((x) => window.__model.place(...x), [Number(pane), lane, at]);
+				await page.mouse.click(p.x, p.y);
+				s = await page.evaluate(() => window.__model.selected);
+			}
 			await page.mouse.move(5, 5);
 		} else
 			throw new Error("no such action: " + action);

@@ -327,6 +327,8 @@ def two():
     near(s["offsets"][0], s["offsets"][1], 0.5, "place of one moment in A and B")
     expect(a["pixels"] == b["pixels"] and len(a["seconds"]) == len(b["seconds"]) == 3, "panes differ: %s, %s" % (a, b))
     expect(a["scales"] == b["scales"] and all(low < high for low, high in a["scales"]), "scales of A %s, of B %s" % (a["scales"], b["scales"]))
+    for pane in (a, b):
+        expect(all(s[0] <= e[0] and e[1] <= s[1] for s, e in zip(pane["scales"], pane["extents"])), "curves beyond their scale: %s" % pane)
     for low, high in a["seconds"] + b["seconds"]:
         near(low * 1e9, s["view"]["t0"], 10, "left edge of a curve")
         near(high * 1e9, s["view"]["t1"], 10, "right edge of a curve")

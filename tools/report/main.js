@@ -334,6 +334,7 @@ window.__model = {
 	},
 	get painted() { // by the last frame
 		return panes.map((p) => ({rects: p.lanes.drawn, rows: p.lanes.visible, points: p.curves.points, pixels: p.lanes.width,
+			extents: p.curves.plots.filter((x) => x.points).map((x) => x.points.slice(1).flat().filter((v) => v != null)).map((v) => [Math.min(...v), Math.max(...v)]),
 			scales: p.curves.plots.filter((x) => x.uplot).map((x) => [x.uplot.scales.y.min, x.uplot.scales.y.max]),
 			seconds: p.curves.plots.filter((x) => x.uplot).map((x) => [x.uplot.scales.x.min, x.uplot.scales.x.max]), curves: p.curves.plots.map((x) => x.shown.length)}));
 	},
