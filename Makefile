@@ -204,7 +204,7 @@ VMFLAGS += --append '$(APPEND)'
 endif
 
 .PHONY: help setup doctor run test test-full stress selftest host-test debug check bench \
-	experiments clean format
+	experiments screenshots clean format
 
 help:
 	@printf '%s\n' \
@@ -222,7 +222,8 @@ help:
 	'  make bench        instructions per operation against xv6, Linux and the aims' \
 	'  make experiments  published claims about schedulers, measured: docs/results' \
 	'  make doctor       versions of every tool used' \
-	'  make setup        install what is missing (Debian, Ubuntu)' \
+	'  make setup        install what building and running need (Debian, Ubuntu); make test installs the rest' \
+	'  make screenshots  the pictures in docs/img, from runs made anew' \
 	'  make format       run clang-format over the C files' \
 	'  make clean        remove build/ and build-debug/' \
 	'Variables (now)' \
@@ -244,12 +245,12 @@ run:
 	$(Q)tools/vm $(VMFLAGS)
 
 test:
-	$(Q)tools/setup
+	$(Q)tools/setup --test
 	$(Q)$(MAKE) -s $(JOBS) all
 	$(Q)tests/run
 
 test-full:
-	$(Q)tools/setup
+	$(Q)tools/setup --test
 	$(Q)$(MAKE) -s $(JOBS) all
 	$(Q)tests/run --full
 
@@ -265,7 +266,7 @@ debug:
 	$(Q)tools/debug --build build-debug --smp $(SMP) --mem $(MEM) --sched $(SCHED) --append '$(APPEND)'
 
 check:
-	$(Q)tools/setup
+	$(Q)tools/setup --test
 	$(Q)tools/check
 
 bench: all
@@ -273,6 +274,10 @@ bench: all
 
 experiments: all
 	$(Q)tools/experiments --build $(B)
+
+screenshots: all
+	$(Q)tools/setup --test
+	$(Q)tests/report/screenshots
 
 format:
 	$(Q)clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')

@@ -14,7 +14,7 @@ from collections import namedtuple
 
 MAGIC = b"JJTRACE1"
 VERSION = 1
-FILE_HEAD = struct.Struct("<8sIIQQ")  # magic, version, CPUs, number before the first page, spare
+FILE_HEAD = struct.Struct("<8sIIQQ")  # magic, version, CPUs, number before the first page, seed + 1 (0: not deterministic)
 PAGE_HEAD = struct.Struct("<QII")  # page's number, CPU, bytes of records that follow
 RECORD = struct.Struct("<QBBHIQ16s")
 CONTROL = struct.Struct("<8sIIIIIIQ")  # struct trace_control up to its rings
@@ -118,14 +118,15 @@ class Harvest:
                 wanted += 1
             self.wanted[cpu] = wanted
 
-    def finish(self):
+    def finish(self, seed=None):
         """The machine has ended: take the rest. Returns the bytes of a trace file."""
         self.stop.set()
         self.thread.join()
         self._collect(True)
         if self.head is None:
             raise TraceError("the kernel recorded nothing (trace=off, or it never came so far)")
-        return FILE_HEAD.pack(MAGIC, VERSION, self.head[0], self.head[1], 0) + b"".join(self.chunks)
+        return FILE_HEAD.pack(MAGIC, VERSION, self.head[0], self.head[1],
+                              0 if seed is None else (seed + 1) & (1 << 64) - 1) + b"".join(self.chunks)
 
 
 # --------------------------------------------------------------------- reading
@@ -135,7 +136,8 @@ class Trace:
     def __init__(self, data):
         if len(data) < FILE_HEAD.size or data[:8] != MAGIC:
             raise TraceError("not a trace of this system (tools/vm --trace NAME.trace makes one)")
-        _magic, version, self.cpus, first, _ = FILE_HEAD.unpack_from(data)
+        _magic, version, self.cpus, first, seed = FILE_HEAD.unpack_from(data)
+        self.seed = seed - 1 if seed else None
         if version != VERSION:
             raise TraceError("trace version %d, this program reads %d" % (version, VERSION))
         pages = [{} for _ in range(self.cpus)]

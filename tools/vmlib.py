@@ -356,7 +356,8 @@ class Machine:
     def take_trace(self):
         """The records of the run, which has ended, as the bytes of a trace file."""
         self.kill()
-        return self.harvest.finish()
+        seed = 1 if self.cfg.seed is None else self.cfg.seed
+        return self.harvest.finish(seed if self.cfg.det else None)
 
     @staticmethod
     def _window(qemu):
