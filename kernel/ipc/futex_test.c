@@ -331,3 +331,150 @@ SELFTEST(futex_churn)
 	EXPECT_EQ(c.woken, woken);
 	EXPECT(woken > 0);
 }
+
+/* ---- locks with an owner ---- */
+
+#define FUTEX_LOCK_PI	 6
+#define FUTEX_UNLOCK_PI	 7
+#define FUTEX_TRYLOCK_PI 8
+#define PI_WAITERS	 0x80000000u
+#define CHAIN		 40
+
+struct pi_link {
+	u32 *hold, *want; /* NULL: none */
+	volatile bool *release;
+	u8 rt;
+	s64 limit_s; /* on the wall clock */
+	volatile s64 result;
+	volatile bool held, done;
+};
+
+static s64 pi_op(u32 *word, int op)
+{
+	return futex_call(word, op | FUTEX_PRIVATE, 0, 0, NULL, 0);
+}
+
+static void pi_link(void *arg)
+{
+	struct pi_link *l = arg;
+	s64 ts[2] = {l->limit_s, 0};
+
+	if (l->rt)
+		sched_set_class(current_task(), SCHED_FIFO, l->rt);
+	if (l->hold)
+		EXPECT_EQ(pi_op(l->hold, FUTEX_LOCK_PI), 0);
+	l->held = true;
+	if (l->want) {
+		l->result = futex_call(l->want, FUTEX_LOCK_PI | FUTEX_PRIVATE, 0,
+				       l->limit_s ? (u64)ts : 0, NULL, 0);
+		if (!l->result)
+			EXPECT_EQ(pi_op(l->want, FUTEX_UNLOCK_PI), 0);
+		current_task()->signal_pending = 0;
+	} else {
+		EXPECT(test_until(*l->release));
+	}
+	if (l->hold)
+		EXPECT_EQ(pi_op(l->hold, FUTEX_UNLOCK_PI), 0);
+	l->done = true;
+}
+
+static struct task *pi_start(struct pi_link *l)
+{
+	struct task *t = selftest_spawn(pi_link, l, "pi link");
+
+	if (EXPECT(t))
+		EXPECT(test_until(l->held && (!l->want || test_asleep(t))));
+	return t;
+}
+
+/* The walk over a long chain, there and back: a better waiter at its end, a side branch, a time-out, a signal, the hand-over. */
+SELFTEST(futex_pi_chain)
+{
+	static u32 words[CHAIN];
+	static struct pi_link links[CHAIN];
+	struct pi_link side = {.want = &words[CHAIN / 2], .rt = 60},
+		       end = {.want = &words[CHAIN - 1], .rt = 40};
+	volatile bool release = false;
+	struct task *t[CHAIN], *s, *e;
+	s16 own, lent;
+
+	for (unsigned i = 0; i < CHAIN; i++) {
+		words[i] = 0;
+		links[i] = (struct pi_link){
+			.hold = &words[i], .want = i ? &words[i - 1] : NULL, .release = &release};
+		t[i] = pi_start(&links[i]);
+		if (!t[i])
+			return;
+	}
+	own = t[0]->prio;
+	e = pi_start(&end);
+	if (!e)
+		return;
+	lent = e->prio;
+	EXPECT(lent < own);
+	for (unsigned i = 0; i < CHAIN; i++) {
+		EXPECT_EQ(t[i]->prio, lent);
+		EXPECT(t[i]->lent_by == (i + 1 < CHAIN ? t[i + 1] : e));
+		EXPECT(words[i] & PI_WAITERS);
+	}
+	/* The branch in the middle is better: it counts before it, and not behind it. */
+	s = pi_start(&side);
+	if (!s)
+		return;
+	for (unsigned i = 0; i < CHAIN; i++)
+		EXPECT_EQ(t[i]->prio, i <= CHAIN / 2 ? s->prio : lent);
+	/* Interrupted: the rest counts again. */
+	test_signal(s);
+	EXPECT(selftest_join(s));
+	EXPECT_EQ(side.result, -ERESTARTNOINTR);
+	for (unsigned i = 0; i < CHAIN; i++)
+		EXPECT_EQ(t[i]->prio, lent);
+	/* A limit that has passed: queued, lent, and taken back. */
+	side = (struct pi_link){.want = &words[CHAIN / 2], .rt = 60, .limit_s = 1};
+	s = selftest_spawn(pi_link, &side, "pi late");
+	if (!EXPECT(s))
+		return;
+	EXPECT(selftest_join(s));
+	EXPECT_EQ(side.result, -ETIMEDOUT);
+	for (unsigned i = 0; i < CHAIN; i++)
+		EXPECT_EQ(t[i]->prio, lent);
+	release = true;
+	for (unsigned i = 0; i < CHAIN; i++) {
+		EXPECT(selftest_join(t[i]));
+		EXPECT_EQ(links[i].result, 0);
+	}
+	EXPECT(selftest_join(e));
+	EXPECT_EQ(end.result, 0);
+	for (unsigned i = 0; i < CHAIN; i++)
+		EXPECT_EQ(words[i], 0);
+}
+
+/* Who gives a lock back keeps what the waiters of its other lock lend, and no more. */
+SELFTEST(futex_pi_unlock_takes_back)
+{
+	u32 a = 0, b = 0;
+	struct pi_link wa = {.want = &a, .rt = 30}, wb = {.want = &b, .rt = 20};
+	struct task *ta, *tb, *self = current_task();
+	s16 own = self->prio, prio_a, prio_b;
+
+	EXPECT_EQ(pi_op(&a, FUTEX_LOCK_PI), 0);
+	EXPECT_EQ(pi_op(&b, FUTEX_LOCK_PI), 0);
+	EXPECT_EQ(pi_op(&a, FUTEX_TRYLOCK_PI), -EDEADLK);
+	ta = pi_start(&wa);
+	tb = pi_start(&wb);
+	if (!ta || !tb)
+		return;
+	prio_a = ta->prio;
+	prio_b = tb->prio;
+	EXPECT(prio_a < prio_b && prio_b < own);
+	EXPECT_EQ(self->prio, prio_a);
+	EXPECT_EQ(a, self->id | PI_WAITERS);
+	EXPECT_EQ(pi_op(&a, FUTEX_UNLOCK_PI), 0);
+	EXPECT_EQ(self->prio, prio_b);
+	EXPECT_EQ(pi_op(&b, FUTEX_UNLOCK_PI), 0);
+	EXPECT_EQ(self->lent_prio, NO_LENT_PRIO);
+	EXPECT(!self->lent_by);
+	EXPECT(selftest_join(ta) && selftest_join(tb));
+	EXPECT(a == 0 && b == 0);
+	EXPECT_EQ(pi_op(&a, FUTEX_UNLOCK_PI), -EPERM);
+}

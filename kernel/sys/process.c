@@ -316,6 +316,34 @@ SYSCALL3(tgkill, tgid, tid, sig)
 	return (s32)tgid <= 0 ? -EINVAL : do_tgkill((u32)tgid, (u32)tid, (int)sig);
 }
 
+static s64 queue_signal(u32 tgid, u32 tid, int sig, u64 user)
+{
+	struct siginfo_user u;
+	struct siginfo_lite info;
+
+	if (copy_from_user(&u, (void *)user, sizeof(u)))
+		return -EFAULT;
+	/* What the kernel or kill() would say may not be said to others. */
+	if ((u.code >= 0 || u.code == SI_TKILL) && (tid ? tid : tgid) != current_thread()->tid)
+		return -EPERM;
+	info = (struct siginfo_lite){.code = u.code,
+				     .pid = (u32)u.field[0],
+				     .aux = (u32)(u.field[0] >> 32),
+				     .value = u.field[1]};
+	return do_sigqueue(tgid, tid, sig, &info);
+}
+
+SYSCALL3(rt_sigqueueinfo, pid, sig, info)
+{
+	return (s32)pid <= 0 ? -ESRCH : queue_signal((u32)pid, 0, (int)sig, info);
+}
+
+SYSCALL4(rt_tgsigqueueinfo, tgid, tid, sig, info)
+{
+	return (s32)tgid <= 0 || (s32)tid <= 0 ? -EINVAL
+					       : queue_signal((u32)tgid, (u32)tid, (int)sig, info);
+}
+
 SYSCALL4(rt_sigaction, sig, act, old, size)
 {
 	struct sigaction_k new, prev;

@@ -175,24 +175,16 @@ SYSCALL4(clock_nanosleep, clock, flags, req, rem)
 	return sleep_interruptible(ns) ? 0 : -ERESTARTNOHAND;
 }
 
-/* ---- ITIMER_REAL and alarm ---- */
+/* ---- interval timers and alarm ---- */
 
 struct itimerval_user {
 	struct timeval_user interval, value;
 };
 
-static void read_itimer(struct process *p, u64 *value, u64 *interval)
+/* To be signalled @value from now. */
+static void set_relative(struct posix_timer *pt, u64 value, u64 interval)
 {
-	u64 flags = spin_lock_irqsave(&p->sig_lock), now = machine_now();
-
-	*interval = p->itimer_interval;
-	*value = !p->itimer_when ? 0 : p->itimer_when > now ? p->itimer_when - now : 1000;
-	spin_unlock_irqrestore(&p->sig_lock, flags);
-}
-
-static void set_itimer(struct process *p, u64 value, u64 interval)
-{
-	itimer_set(p, value ? machine_now() + value : 0, value ? interval : 0);
+	posix_timer_set(pt, value ? posix_timer_clock(pt) + value : 0, value ? interval : 0);
 }
 
 static bool timeval_ns(const struct timeval_user *tv, u64 *ns)
@@ -209,49 +201,180 @@ static void ns_timeval(u64 ns, struct timeval_user *tv)
 	tv->usec = (s64)(ns % NSEC_PER_SEC / 1000);
 }
 
-static s64 put_itimer(struct process *p, u64 user)
+static s64 put_itimer(struct posix_timer *pt, u64 user)
 {
 	struct itimerval_user it;
-	u64 value, interval;
+	u64 interval, value = posix_timer_left(pt, &interval);
 
-	read_itimer(p, &value, &interval);
-	ns_timeval(value, &it.value);
+	ns_timeval(value && value < 1000 ? 1000 : value, &it.value);
 	ns_timeval(interval, &it.interval);
 	return copy_to_user((void *)user, &it, sizeof(it));
 }
 
 SYSCALL3(setitimer, which, new_user, old_user)
 {
-	struct process *p = current_process();
+	struct posix_timer *pt;
 	struct itimerval_user it = {0};
 	u64 value, interval;
 
-	if (which)
-		return -EINVAL; /* ITIMER_VIRTUAL and ITIMER_PROF: docs/limits.md */
+	if (which > 2)
+		return -EINVAL;
+	pt = process_itimer(which);
+	if (!pt)
+		return -ENOMEM;
 	if (new_user && copy_from_user(&it, (void *)new_user, sizeof(it)))
 		return -EFAULT;
 	if (!timeval_ns(&it.value, &value) || !timeval_ns(&it.interval, &interval))
 		return -EINVAL;
-	if (old_user && put_itimer(p, old_user))
+	if (old_user && put_itimer(pt, old_user))
 		return -EFAULT;
-	set_itimer(p, value, interval);
+	set_relative(pt, value, interval);
 	return 0;
 }
 
 SYSCALL2(getitimer, which, old_user)
 {
-	return which ? -EINVAL : put_itimer(current_process(), old_user);
+	struct posix_timer *pt = which > 2 ? NULL : process_itimer(which);
+
+	return pt ? put_itimer(pt, old_user) : which > 2 ? -EINVAL : -ENOMEM;
 }
 
 SYSCALL1(alarm, seconds)
 {
-	struct process *p = current_process();
-	u64 value, interval;
+	struct posix_timer *pt = process_itimer(0);
+	u64 interval, value;
 
-	read_itimer(p, &value, &interval);
-	set_itimer(p, (u64)(u32)seconds * NSEC_PER_SEC, 0);
+	if (!pt)
+		return 0;
+	value = posix_timer_left(pt, &interval);
+	set_relative(pt, (u64)(u32)seconds * NSEC_PER_SEC, 0);
 	return (s64)((value + NSEC_PER_SEC / 2) / NSEC_PER_SEC +
 		     (value && value < NSEC_PER_SEC / 2));
+}
+
+/* ---- timer_create and its kin ---- */
+
+#define SIGEV_NONE	1u
+#define SIGEV_THREAD	2u /* the C library's affair: a signal for us */
+#define SIGEV_THREAD_ID 4u
+
+struct sigevent_user {
+	u64 value;
+	s32 signo;
+	u32 notify, tid, pad[11];
+};
+
+SYSCALL3(timer_create, clock, event, id_user)
+{
+	struct sigevent_user ev = {.signo = SIGALRM};
+	struct thread *target = NULL;
+	struct posix_timer *pt;
+	s64 err = 0;
+	u64 now;
+
+	if (event && copy_from_user(&ev, (void *)event, sizeof(ev)))
+		return -EFAULT;
+	if (read_clock((u32)clock, &now))
+		return -EINVAL;
+	if ((u32)clock > CLOCK_PROCESS_CPUTIME_ID && (u32)clock != CLOCK_BOOTTIME)
+		return -EOPNOTSUPP;
+	if (ev.notify > SIGEV_THREAD && ev.notify != SIGEV_THREAD_ID)
+		return -EINVAL;
+	if (ev.notify != SIGEV_NONE && (ev.signo < 1 || ev.signo > NSIG))
+		return -EINVAL;
+	if (ev.notify == SIGEV_THREAD_ID) {
+		target = thread_find(ev.tid);
+		if (target && target->proc != current_process()) {
+			thread_put(target);
+			target = NULL;
+		}
+		if (!target)
+			return -EINVAL;
+	}
+	pt = posix_timer_create(ev.notify == SIGEV_NONE ? 0 : ev.signo,
+				(u32)clock == CLOCK_PROCESS_CPUTIME_ID, target);
+	if (!pt) {
+		if (target)
+			thread_put(target);
+		return -EAGAIN;
+	}
+	pt->wall = (u32)clock == CLOCK_REALTIME;
+	if (event)
+		pt->entry.info.value = ev.value;
+	if (put_user_u32((u32 *)id_user, pt->id)) {
+		posix_timer_delete(pt);
+		err = -EFAULT;
+	}
+	posix_timer_put(pt);
+	return err;
+}
+
+static s64 put_timer(struct posix_timer *pt, u64 user)
+{
+	u64 interval, value = posix_timer_left(pt, &interval);
+
+	return put_timespec(user, interval) || put_timespec(user + 16, value) ? -EFAULT : 0;
+}
+
+SYSCALL4(timer_settime, id, flags, new_user, old_user)
+{
+	struct posix_timer *pt;
+	u64 interval, value;
+	s64 err = new_user ? get_timespec(new_user, &interval) : -EINVAL;
+
+	if (!err)
+		err = get_timespec(new_user + 16, &value);
+	if (err)
+		return err;
+	pt = posix_timer_find((u32)id);
+	if (!pt)
+		return -EINVAL;
+	if (old_user)
+		err = put_timer(pt, old_user);
+	if (!err && value && (flags & TIMER_ABSTIME)) {
+		if (pt->wall)
+			value -= min(value - 1, wall_clock_base);
+		posix_timer_set(pt, value, interval);
+	} else if (!err) {
+		set_relative(pt, value, interval);
+	}
+	posix_timer_put(pt);
+	return err;
+}
+
+SYSCALL2(timer_gettime, id, user)
+{
+	struct posix_timer *pt = posix_timer_find((u32)id);
+	s64 err;
+
+	if (!pt)
+		return -EINVAL;
+	err = put_timer(pt, user);
+	posix_timer_put(pt);
+	return err;
+}
+
+SYSCALL1(timer_getoverrun, id)
+{
+	struct posix_timer *pt = posix_timer_find((u32)id);
+	s64 n;
+
+	if (!pt)
+		return -EINVAL;
+	n = pt->overrun;
+	posix_timer_put(pt);
+	return n;
+}
+
+SYSCALL1(timer_delete, id)
+{
+	struct posix_timer *pt = posix_timer_find((u32)id);
+
+	if (!pt)
+		return -EINVAL;
+	posix_timer_delete(pt);
+	posix_timer_put(pt);
+	return 0;
 }
 
 /* ---- resource usage ---- */

@@ -406,6 +406,7 @@ int exec_load(const struct program *prog, const struct exec_args *args)
 		mm_put(img.mm);
 		return err;
 	}
+	timers_end(p, false);
 	futex_leave(t, true);
 	mm_adopt(img.mm);
 	signal_exec(p);

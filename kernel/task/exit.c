@@ -118,7 +118,7 @@ static void process_teardown(struct thread *t)
 
 	if (p == init_process)
 		panic("init ended with status 0x%x", p->exit_status);
-	itimer_set(p, 0, 0);
+	timers_end(p, true);
 	mm = p->mm;
 	files = p->files;
 	cwd = p->cwd;
@@ -181,7 +181,10 @@ void thread_exit(s32 status)
 	}
 	flags = spin_lock_irqsave(&p->sig_lock);
 	list_del_init(&t->link);
+	signal_flush(p, &t->queued, ~0ull);
 	last = !--p->nr_threads;
+	if (last)
+		signal_flush(p, &p->queued, ~0ull);
 	if (!last)
 		files_put(p->files); /* its own reference; the process has another */
 	p->dead_runtime += sched_task_runtime(&t->task);

@@ -22,8 +22,15 @@ void tid_set(struct thread *t, u32 tid);
 /** process_find_locked() - as process_find() without a reference. Context: tree_lock held. */
 struct process *process_find_locked(u32 pid);
 
-/** itimer_fired() - ITIMER_REAL of a process. Context: interrupt. */
-void itimer_fired(struct timer *timer);
+/** timers_end() - delete the timers of timer_create; @all: and those of setitimer. Context: the process's only thread. */
+void timers_end(struct process *p, bool all);
+/** timer_signal_taken() - the timer's signal is not pending any more. @info: what the taker will see, or NULL. Context: sig_lock. */
+void timer_signal_taken(struct posix_timer *pt, struct siginfo_lite *info);
+/** signal_send_locked() - @q: an entry that brings its own info. Return: 0; 1: no effect, and @q is not queued; -EAGAIN. Context: sig_lock. */
+int signal_send_locked(struct process *p, struct thread *target, int sig,
+		       const struct siginfo_lite *info, struct sigqueue *q);
+/** signal_flush() - forget the details of signals @which that wait on @queue. Context: sig_lock. */
+void signal_flush(struct process *p, struct list *queue, sigset_t which);
 
 /** vfork_release() - let the vfork parent of @p go on. Context: tree_lock held. */
 void vfork_release(struct process *p);

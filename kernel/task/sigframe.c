@@ -50,8 +50,10 @@ void siginfo_fill(struct siginfo_user *u, int sig, const struct siginfo_lite *in
 	memset(u, 0, sizeof(*u));
 	u->signo = sig;
 	u->code = info->code;
-	if (info->code == SI_USER || info->code == SI_TKILL) {
-		u->field[0] = info->pid;
+	if (info->code <=
+	    0) { /* by a program or a timer: pid and uid, or id and overruns; what they add */
+		u->field[0] = info->pid | (u64)info->aux << 32;
+		u->field[1] = info->value;
 	} else if (sig == SIGCHLD) {
 		u->field[0] = info->pid; /* pid, uid */
 		u->field[1] = (u32)info->value;

@@ -77,15 +77,50 @@ static bool is_ignored(const struct process *p, int sig)
 	return handler == SIG_IGN || (handler == SIG_DFL && (SIGMASK(sig) & SIG_DFL_IGNORED));
 }
 
-static inline void remember(struct siginfo_lite *infos, sigset_t pending, int sig,
-			    const struct siginfo_lite *info)
+/* Keep what @sig, about to be pending, says. Return: 0; -EAGAIN if there is no room and the sender must know. */
+static inline int remember(struct process *p, struct list *queue, struct siginfo_slot *infos,
+			   sigset_t pending, int sig, const struct siginfo_lite *info,
+			   struct sigqueue *q)
 {
-	if (sig < NSIG_STORED && !(pending & SIGMASK(sig))) {
-		if (info)
-			infos[sig] = *info;
-		else
-			infos[sig] = (struct siginfo_lite){.code = SI_KERNEL};
+	struct siginfo_lite kernel = {.code = SI_KERNEL};
+
+	info = info ? info : &kernel;
+	if (likely(!q && sig < NSIG_STORED)) {
+		if (!(pending & SIGMASK(sig)))
+			infos[sig] = (struct siginfo_slot){info->code, info->pid, info->value};
+		return 0;
 	}
+	if (!q) {
+		q = p->nr_queued < SIGQUEUE_MAX ? kmalloc(sizeof(*q)) : NULL;
+		if (!q)
+			return info->code == SI_USER ? 0 : -EAGAIN;
+		p->nr_queued++;
+		*q = (struct sigqueue){.sig = sig, .info = *info};
+	}
+	list_add_tail(&q->link, queue);
+	return 0;
+}
+
+static void unqueue(struct process *p, struct sigqueue *q, struct siginfo_lite *info)
+{
+	list_del_init(&q->link);
+	if (info)
+		*info = q->info;
+	if (q->timer) {
+		timer_signal_taken(q->timer, info);
+	} else {
+		p->nr_queued--;
+		kfree(q, sizeof(*q));
+	}
+}
+
+void signal_flush(struct process *p, struct list *queue, sigset_t which)
+{
+	struct sigqueue *q, *tmp;
+
+	list_for_each_safe (q, tmp, queue, link)
+		if (SIGMASK(q->sig) & which)
+			unqueue(p, q, NULL);
 }
 
 /* Side effects of sending, whatever the disposition: SIGCONT and stop signals cancel each other. Context: sig_lock. */
@@ -125,25 +160,26 @@ static bool wants(const struct thread *t, int sig)
 }
 
 /* Context: sig_lock held. A signal that is blocked or waited for is kept even if it would have no effect now. */
-static void send_locked(struct process *p, struct thread *target, int sig,
-			const struct siginfo_lite *info)
+int signal_send_locked(struct process *p, struct thread *target, int sig,
+		       const struct siginfo_lite *info, struct sigqueue *q)
 {
 	struct thread *t;
 
-	if (list_empty(&p->threads) || p->exiting)
-		return;
+	if (list_empty(&p->threads) || p->exiting || (target && list_empty(&target->link)))
+		return 1;
 	if (sig == SIGKILL && p == init_process)
-		return;
+		return 1;
 	if (unlikely(SIGMASK(sig) & (SIG_STOPS | SIGMASK(SIGCONT) | SIGMASK(SIGKILL))))
 		send_effects(p, sig);
 	if (target) {
 		if (is_ignored(p, sig) && !((target->blocked | target->awaited) & SIGMASK(sig)))
-			return;
-		remember(target->info, target->pending, sig, info);
+			return 1;
+		if (remember(p, &target->queued, target->info, target->pending, sig, info, q))
+			return -EAGAIN;
 		target->pending |= SIGMASK(sig);
 		if (wants(target, sig))
 			signal_wake(target, sig == SIGKILL);
-		return;
+		return 0;
 	}
 	t = list_first(&p->threads, struct thread, link);
 	if (!wants(t, sig)) /* another thread may want it */
@@ -152,34 +188,37 @@ static void send_locked(struct process *p, struct thread *target, int sig,
 				break;
 	if (&t->link != &p->threads && !((t->blocked | t->awaited) & SIGMASK(sig)) &&
 	    is_ignored(p, sig))
-		return;
-	remember(p->info, p->pending, sig, info);
+		return 1;
+	if (remember(p, &p->queued, p->info, p->pending, sig, info, q))
+		return -EAGAIN;
 	p->pending |= SIGMASK(sig);
 	if (&t->link != &p->threads)
 		signal_wake(t, false);
+	return 0;
 }
 
 int signal_process(struct process *p, int sig, const struct siginfo_lite *info)
 {
 	u64 flags = spin_lock_irqsave(&p->sig_lock);
+	int ret;
 
-	send_locked(p, NULL, sig, info);
+	ret = signal_send_locked(p, NULL, sig, info, NULL);
 	spin_unlock_irqrestore(&p->sig_lock, flags);
-	return 0;
+	return min(ret, 0);
 }
 
 int signal_thread(struct thread *t, int sig, const struct siginfo_lite *info)
 {
 	struct process *p = t->proc;
 	u64 flags;
+	int ret;
 
 	if (!p)
 		return -ESRCH;
 	flags = spin_lock_irqsave(&p->sig_lock);
-	if (!list_empty(&t->link)) /* still one of its threads */
-		send_locked(p, t, sig, info);
+	ret = signal_send_locked(p, t, sig, info, NULL);
 	spin_unlock_irqrestore(&p->sig_lock, flags);
-	return 0;
+	return min(ret, 0);
 }
 
 void signal_force(int sig, const struct siginfo_lite *info)
@@ -197,7 +236,7 @@ void signal_force(int sig, const struct siginfo_lite *info)
 			panic("init got a fatal signal %d", sig);
 		}
 	}
-	remember(t->info, t->pending, sig, info);
+	remember(p, &t->queued, t->info, t->pending, sig, info, NULL);
 	t->pending |= SIGMASK(sig);
 	t->task.signal_pending = 1;
 	spin_unlock_irqrestore(&p->sig_lock, flags);
@@ -230,8 +269,27 @@ void task_user_fault(struct regs *regs, int sig, int code, u64 addr, const char 
 
 /* ---- the way back to user mode ---- */
 
-static int take_from(sigset_t *pending, struct siginfo_lite *infos, sigset_t blocked,
-		     struct siginfo_lite *info)
+static __attribute__((noinline)) void take_queued(struct process *p, sigset_t *pending,
+						  struct list *queue, int sig,
+						  struct siginfo_lite *info)
+{
+	struct sigqueue *q, *first = NULL;
+
+	list_for_each (q, queue, link) {
+		if (q->sig != sig)
+			continue;
+		if (first) { /* one more of the kind */
+			*pending |= SIGMASK(sig);
+			break;
+		}
+		first = q;
+	}
+	if (first)
+		unqueue(p, first, info);
+}
+
+static int take_from(struct process *p, sigset_t *pending, struct list *queue,
+		     struct siginfo_slot *infos, sigset_t blocked, struct siginfo_lite *info)
 {
 	sigset_t set = *pending & ~blocked;
 	int sig;
@@ -244,7 +302,11 @@ static int take_from(sigset_t *pending, struct siginfo_lite *infos, sigset_t blo
 		set &= SIG_SYNCHRONOUS;
 	sig = __builtin_ctzll(set) + 1;
 	*pending &= ~SIGMASK(sig);
-	*info = sig < NSIG_STORED ? infos[sig] : (struct siginfo_lite){.code = SI_USER};
+	*info = (struct siginfo_lite){.code = SI_USER};
+	if (sig < NSIG_STORED)
+		*info = (struct siginfo_lite){infos[sig].code, infos[sig].pid, infos[sig].value, 0};
+	if (unlikely(!list_empty(queue)))
+		take_queued(p, pending, queue, sig, info);
 	return sig;
 }
 
@@ -254,8 +316,8 @@ static int take_signal(struct thread *t, struct siginfo_lite *info)
 
 	/* Most signals are the process's. */
 	if (unlikely(t->pending & ~t->blocked))
-		return take_from(&t->pending, t->info, t->blocked, info);
-	return take_from(&p->pending, p->info, t->blocked, info);
+		return take_from(p, &t->pending, &t->queued, t->info, t->blocked, info);
+	return take_from(p, &p->pending, &p->queued, p->info, t->blocked, info);
 }
 
 /*
@@ -472,8 +534,11 @@ s64 do_sigaction(int sig, const struct sigaction_k *act, struct sigaction_k *old
 		p->actions[sig].mask &= ~SIG_UNBLOCKABLE;
 		if (is_ignored(p, sig)) { /* what waits is discarded, even if blocked */
 			p->pending &= ~SIGMASK(sig);
-			list_for_each (t, &p->threads, link)
+			signal_flush(p, &p->queued, SIGMASK(sig));
+			list_for_each (t, &p->threads, link) {
 				t->pending &= ~SIGMASK(sig);
+				signal_flush(p, &t->queued, SIGMASK(sig));
+			}
 		}
 	}
 	spin_unlock_irqrestore(&p->sig_lock, flags);
@@ -585,9 +650,9 @@ s64 do_sigtimedwait(sigset_t set, u64 deadline, struct siginfo_lite *info)
 	for (;;) {
 		u64 flags = spin_lock_irqsave(&p->sig_lock);
 
-		sig = take_from(&t->pending, t->info, ~set, info);
+		sig = take_from(p, &t->pending, &t->queued, t->info, ~set, info);
 		if (!sig)
-			sig = take_from(&p->pending, p->info, ~set, info);
+			sig = take_from(p, &p->pending, &p->queued, p->info, ~set, info);
 		signal_recalc(t);
 		end = sig || late || t->task.signal_pending;
 		t->awaited = end ? 0 : set; /* so that senders wake us, and drop none of these */
@@ -642,21 +707,29 @@ s64 do_kill(s64 pid, int sig)
 	return 0;
 }
 
-s64 do_tgkill(u32 tgid, u32 tid, int sig)
+s64 do_sigqueue(u32 tgid, u32 tid, int sig, const struct siginfo_lite *info)
 {
-	struct siginfo_lite info = {.code = SI_TKILL, .pid = current_process()->pid};
 	struct thread *t;
 	s64 ret = -ESRCH;
 
-	if (sig < 0 || sig > NSIG || (s32)tid <= 0)
+	if (sig < 0 || sig > NSIG)
 		return -EINVAL;
-	t = thread_find(tid);
+	t = thread_find(tid ? tid : tgid);
 	if (!t)
 		return -ESRCH;
 	if (t->proc && (!tgid || t->proc->pid == tgid))
-		ret = sig ? signal_thread(t, sig, &info) : 0;
+		ret = !sig  ? 0
+		      : tid ? signal_thread(t, sig, info)
+			    : signal_process(t->proc, sig, info);
 	thread_put(t);
 	return ret;
+}
+
+s64 do_tgkill(u32 tgid, u32 tid, int sig)
+{
+	struct siginfo_lite info = {.code = SI_TKILL, .pid = current_process()->pid};
+
+	return (s32)tid <= 0 ? -EINVAL : do_sigqueue(tgid, tid, sig, &info);
 }
 
 /* ---- what ipc asks for ---- */
@@ -682,54 +755,4 @@ bool current_ignores_or_blocks(int sig)
 	struct thread *t = current_thread();
 
 	return (t->blocked & SIGMASK(sig)) || t->proc->actions[sig].handler == SIG_IGN;
-}
-
-void itimer_fired(struct timer *timer)
-{
-	struct process *p = container_of(timer, struct process, itimer);
-	u64 flags = spin_lock_irqsave(&p->sig_lock);
-	u64 interval = p->itimer_interval, when = 0;
-
-	if (!p->itimer_when) /* disarmed, by somebody who waits for us to be out of here */
-		goto out;
-	send_locked(p, NULL, SIGALRM, NULL);
-	if (interval) {
-		u64 now = machine_now();
-
-		when = p->itimer_when + interval;
-		if (when <=
-		    now) /* late by whole periods: they are lost, as a pending SIGALRM is one signal */
-			when += (now - when) / interval * interval + interval;
-		timer_start(timer,
-			    when); /* with the lock: whoever disarms it next finds it queued */
-	}
-	p->itimer_when = when;
-out:
-	spin_unlock_irqrestore(&p->sig_lock, flags);
-}
-
-void itimer_set(struct process *p, u64 when, u64 interval)
-{
-	u64 flags;
-	u32 sets;
-
-	for (;;) {
-		/* Disarm: from here on the timer's function does nothing, and it cannot be running once it is cancelled. */
-		flags = spin_lock_irqsave(&p->sig_lock);
-		p->itimer_when = p->itimer_interval = 0;
-		sets = p->itimer_sets;
-		spin_unlock_irqrestore(&p->sig_lock, flags);
-		timer_cancel(&p->itimer);
-		flags = spin_lock_irqsave(&p->sig_lock);
-		if (sets == p->itimer_sets)
-			break;
-		/* Another thread set it in between: two timer_start() at once would queue it twice. */
-		spin_unlock_irqrestore(&p->sig_lock, flags);
-	}
-	p->itimer_sets++;
-	p->itimer_when = when;
-	p->itimer_interval = interval;
-	if (when)
-		timer_start(&p->itimer, when);
-	spin_unlock_irqrestore(&p->sig_lock, flags);
 }

@@ -5,6 +5,7 @@
 #ifndef TASK_SIGNAL_H
 #define TASK_SIGNAL_H
 
+#include "lib/list.h"
 #include "lib/types.h"
 
 #define NSIG	    64
@@ -65,13 +66,34 @@ struct sigaction_k {
 
 /** struct siginfo_lite - what a pending signal remembers. */
 struct siginfo_lite {
-	s32 code;  /* SI_USER 0, SI_KERNEL 0x80, SI_TKILL -6, CLD_*, SEGV_* ... */
-	u32 pid;   /* sender or child */
-	u64 value; /* faults: the address; SIGCHLD: the exit status or signal */
+	s32 code; /* SI_USER 0, SI_KERNEL 0x80, SI_TKILL -6, CLD_*, SEGV_* ... */
+	u32 pid;  /* sender or child */
+	u64 value; /* faults: the address; SIGCHLD: the exit status or signal; sigqueue and timers: theirs */
+	u32 aux; /* uid; timers: overruns */
 };
+
+/** struct siginfo_slot - the part of it that a standard signal keeps: nobody but root sends here. */
+struct siginfo_slot {
+	s32 code;
+	u32 pid;
+	u64 value;
+};
+
+/** struct sigqueue - a pending signal that has a siginfo of its own: real-time signals, timers. Under sig_lock. */
+struct sigqueue {
+	struct list link; /* on thread.queued or process.queued */
+	int sig;
+	struct siginfo_lite info;
+	struct posix_timer *timer; /* whose part it is; NULL: allocated */
+};
+
+/* Queued signals and timers of one process, together: RLIMIT_SIGPENDING. */
+#define SIGQUEUE_MAX 2048
 
 #define SI_USER	      0
 #define SI_KERNEL     0x80
+#define SI_QUEUE      (-1)
+#define SI_TIMER      (-2)
 #define SI_TKILL      (-6)
 #define CLD_EXITED    1
 #define CLD_KILLED    2
@@ -83,7 +105,7 @@ struct thread;
 struct process;
 struct regs;
 
-/** signal_thread() - send to one thread. Return: 0. Context: any incl. interrupts (irq-safe). */
+/** signal_thread() - send to one thread. Return: 0; -EAGAIN: the queue of real-time signals is full. Context: any incl. interrupts (irq-safe). */
 int signal_thread(struct thread *t, int sig, const struct siginfo_lite *info);
 /** signal_process() - send to a process: some thread that does not block it takes it. SIGKILL/SIGSTOP/SIGCONT act on all. */
 int signal_process(struct process *p, int sig, const struct siginfo_lite *info);
@@ -105,8 +127,8 @@ void signal_end_temporary_mask(bool interrupted);
 void task_syscall_work(struct regs *regs);
 s64 do_kill(s64 pid, int sig);
 s64 do_tgkill(u32 tgid, u32 tid, int sig);
-/** itimer_set() - ITIMER_REAL of @p: SIGALRM at @when ns (0 = never), then every @interval ns (0 = once). Context: task, no lock held. */
-void itimer_set(struct process *p, u64 when, u64 interval);
+/** do_sigqueue() - @sig with the sender's own @info to process @tgid (@tid == 0) or its thread @tid. Return: 0; -EAGAIN: the queue is full. */
+s64 do_sigqueue(u32 tgid, u32 tid, int sig, const struct siginfo_lite *info);
 s64 do_sigtimedwait(sigset_t set, u64 deadline, struct siginfo_lite *info);
 
 #endif

@@ -97,6 +97,7 @@ struct thread *thread_alloc(void)
 	list_init(&t->link);
 	list_init(&t->hash);
 	list_init(&t->pi_waiters);
+	list_init(&t->queued);
 	waitq_init(&t->join_wait);
 	return t;
 }
@@ -147,6 +148,7 @@ void machine_task_dead(struct task *task)
 
 _Static_assert(offsetof(struct thread, arch) == TASK_ARCH,
 	       "TASK_ARCH of arch/thread.h and asm.inc");
+_Static_assert(sizeof(struct process) <= 3072, "the largest object of a cache");
 _Static_assert(offsetof(struct thread, mm) == TASK_MM, "TASK_MM of arch/thread.h and asm.inc");
 
 struct mm *current_mm(void)
@@ -167,7 +169,8 @@ struct process *process_alloc(void)
 	list_init(&p->threads);
 	spin_init(&p->sig_lock, "signal", LOCK_SIGNAL);
 	waitq_init(&p->child_wait);
-	timer_init(&p->itimer, itimer_fired);
+	list_init(&p->queued);
+	list_init(&p->timers);
 	p->start_ns = machine_now();
 	return p;
 }
@@ -215,13 +218,20 @@ struct thread *thread_find(u32 tid)
 	return t;
 }
 
-u64 process_runtime(struct process *p)
+u64 process_runtime_locked(struct process *p)
 {
-	u64 flags = spin_lock_irqsave(&p->sig_lock), sum = p->dead_runtime;
+	u64 sum = p->dead_runtime;
 	struct thread *t;
 
 	list_for_each (t, &p->threads, link)
 		sum += sched_task_runtime(&t->task);
+	return sum;
+}
+
+u64 process_runtime(struct process *p)
+{
+	u64 flags = spin_lock_irqsave(&p->sig_lock), sum = process_runtime_locked(p);
+
 	spin_unlock_irqrestore(&p->sig_lock, flags);
 	return sum;
 }

@@ -35,10 +35,11 @@ struct thread {
 	sigset_t blocked; /* (s) written by itself only */
 	sigset_t pending; /* (s) directed at this thread */
 	sigset_t awaited; /* (s) what its sigtimedwait waits for, though blocked */
-	struct siginfo_lite info[NSIG_STORED]; /* (s) details of pending standard signals */
-	sigset_t saved_mask;		       /* (p) mask to restore after sigsuspend/ppoll */
-	bool restore_mask;		       /* (p) */
-	u64 altstack_sp, altstack_size;	       /* (p) */
+	struct siginfo_slot info[NSIG_STORED]; /* (s) details of pending standard signals */
+	struct list queued;		/* (s) struct sigqueue of `pending`, in order of arrival */
+	sigset_t saved_mask;		/* (p) mask to restore after sigsuspend/ppoll */
+	bool restore_mask;		/* (p) */
+	u64 altstack_sp, altstack_size; /* (p) */
 	u32 altstack_flags;
 
 	u32 *clear_tid;	 /* (p) CLONE_CHILD_CLEARTID address */
@@ -55,6 +56,24 @@ struct thread {
 	void *karg;
 	bool finished; /* kernel task: ended (under join_wait.lock) */
 	struct waitq join_wait;
+};
+
+/** struct posix_timer - a timer that sends a signal. (s) of its process, (c) constant. */
+struct posix_timer {
+	struct list link; /* (s) on proc->timers, until it is deleted */
+	struct timer timer;
+	struct sigqueue
+		entry; /* (s) its signal, linked while that is pending; sig 0: it sends none */
+	struct process *proc;  /* (c) */
+	struct thread *target; /* (s) SIGEV_THREAD_ID, with a reference; else NULL */
+	u64 when, interval;    /* (s) ns of its clock; when == 0: not armed */
+	u32 id;		       /* (c) */
+	u32 overrun;	       /* (s) of the signal taken last */
+	u32 sets;	       /* (s) counts its settings */
+	u32 refs;	       /* (s) being on the list, its pending signal, calls on it */
+	bool wall;	       /* (c) its absolute times are CLOCK_REALTIME's */
+	bool cpu;	       /* (c) counts CPU time of the process, not time */
+	bool dead;	       /* (s) deleted: never armed again */
 };
 
 enum process_state { PROC_ALIVE, PROC_ZOMBIE, PROC_REAPED };
@@ -94,7 +113,9 @@ struct process {
 	spinlock_t sig_lock; /* LOCK_SIGNAL, interrupts off: actions, pending sets, thread list */
 	struct sigaction_k actions[NSIG + 1];  /* (s) */
 	sigset_t pending;		       /* (s) for any thread */
-	struct siginfo_lite info[NSIG_STORED]; /* (s) */
+	struct siginfo_slot info[NSIG_STORED]; /* (s) */
+	struct list queued;		       /* (s) */
+	u32 nr_queued;			       /* (s) sent to it or its threads, and its timers */
 	volatile bool stopped;		       /* (s) by SIGSTOP & co */
 	bool stop_pending,
 		cont_pending; /* (s) a stop or continue that wait4 has not reported yet */
@@ -102,15 +123,17 @@ struct process {
 	bool stop_taken; /* (s) a thread is about to stop us; cleared if SIGCONT or SIGKILL comes meanwhile */
 	s32 stop_signal; /* (s) */
 
-	struct waitq child_wait;	  /* parent sleeps here for any child's change */
-	struct vfork_wait *vfork;	  /* (t) the vfork parent's wait, until exec or exit */
-	struct timer itimer;		  /* ITIMER_REAL */
-	u64 itimer_interval, itimer_when; /* ns (s) */
-	u32 itimer_sets;		  /* (s) counts its settings */
-	u64 start_ns;			  /* (c) */
-	u64 dead_runtime;		  /* (s) ns of CPU time of threads that ended */
-	u64 dead_nvcsw, dead_nivcsw;	  /* (s) */
-	u64 children_runtime;		  /* (t) of reaped children */
+	struct waitq child_wait;  /* parent sleeps here for any child's change */
+	struct vfork_wait *vfork; /* (t) the vfork parent's wait, until exec or exit */
+	struct list timers;	  /* (s) all, first those of setitimer */
+	struct posix_timer
+		*itimers[3]; /* (s) ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF; NULL: never used */
+	u32 next_timer;	     /* (s) id */
+	volatile bool cpu_timers;    /* (s) one that counts CPU time may be armed */
+	u64 start_ns;		     /* (c) */
+	u64 dead_runtime;	     /* (s) ns of CPU time of threads that ended */
+	u64 dead_nvcsw, dead_nivcsw; /* (s) */
+	u64 children_runtime;	     /* (t) of reaped children */
 	u64 children_nvcsw, children_nivcsw;
 	char exe[64];		     /* (p) path of the program, for /proc/PID/exe */
 	u64 rlim_stack, rlim_nofile; /* (p) soft limits that mean something here */
@@ -161,6 +184,8 @@ s64 session_create(void);
 /** pgrp_in_session_locked() - does group @pgrp exist in session @sid? Context: tree_lock held. */
 bool pgrp_in_session_locked(u32 pgrp, u32 sid);
 
+/** process_runtime_locked() - the same. Context: sig_lock held. */
+u64 process_runtime_locked(struct process *p);
 /** process_runtime() - CPU time in ns of all its threads, dead and alive. */
 u64 process_runtime(struct process *p);
 
@@ -215,6 +240,23 @@ int exec_interp(const struct program *prog, const char **path);
  * header; -ENOMEM; -E2BIG.
  */
 int exec_load(const struct program *prog, const struct exec_args *args);
+
+/* ---- itimer.c ---- */
+/** posix_timer_create() - a timer of the current process, not armed. @target: a reference that it takes over. Return: with a reference; NULL: no room. */
+struct posix_timer *posix_timer_create(int sig, bool cpu, struct thread *target);
+/** process_itimer() - the current process's timer for setitimer(2). Return: NULL: no memory. */
+struct posix_timer *process_itimer(unsigned which);
+/** posix_timer_find() - Return: the current process's timer with a reference, or NULL. */
+struct posix_timer *posix_timer_find(u32 id);
+void posix_timer_put(struct posix_timer *pt);
+/** posix_timer_delete() - a reference is still held. */
+void posix_timer_delete(struct posix_timer *pt);
+/** posix_timer_set() - signal at @when on its clock (0 = never), then every @interval ns (0 = once). Context: task, no lock held. */
+void posix_timer_set(struct posix_timer *pt, u64 when, u64 interval);
+/** posix_timer_left() - Return: ns to the next expiration, 0 = not armed. */
+u64 posix_timer_left(struct posix_timer *pt, u64 *interval);
+/** posix_timer_clock() - its clock, now. */
+u64 posix_timer_clock(struct posix_timer *pt);
 
 /* ---- pi.c ---- */
 /** futex_leave() - current gives up its memory, by its end or @exec: its locks get their FUTEX_OWNER_DIED, joiners their wake-up. */

@@ -264,6 +264,7 @@ void time_interrupt(void)
 			base->tick_due =
 				next_tick(now); /* late by more than a tick, or a new length */
 		sched_tick(now);
+		task_tick();
 	}
 	arm_next(base);
 	if (unlikely(arch_sliced()))

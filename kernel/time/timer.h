@@ -34,6 +34,9 @@ bool timer_cancel(struct timer *t);
 /** delay_poll() - busy-wait @ns nanoseconds with pause. Start-up only. */
 void delay_poll(u64 ns);
 
+/** task_tick() - kernel/task's part of a tick: timers that count CPU time. Context: interrupt. */
+void task_tick(void);
+
 /** Wall clock: ns since 1970 at machine_now() = 0; read from the RTC at start-up. */
 extern u64 wall_clock_base;
 void wall_clock_init(void);

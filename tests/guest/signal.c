@@ -8,6 +8,8 @@
 
 #include "tap.h"
 
+#include <sched.h>
+
 static volatile sig_atomic_t count, last;
 
 static void on_signal(int sig)
@@ -463,6 +465,177 @@ TEST(flood)
 	CHECK(count >= 1);
 }
 
+/* ---- queued signals ---- */
+
+static volatile int queued_seen, queued_values[64];
+static volatile pid_t queued_pid;
+
+static void on_queued(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	CHECK(info->si_signo == sig && info->si_code == SI_QUEUE);
+	queued_pid = info->si_pid;
+	queued_values[queued_seen++ % 64] = info->si_value.sival_int;
+}
+
+static void block_rt(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (int sig = SIGRTMIN; sig <= SIGRTMAX; sig++)
+		sigaddset(&set, sig);
+	CHECK(sigprocmask(how, &set, NULL) == 0);
+}
+
+TEST(realtime_signals_queue_in_order)
+{
+	struct sigaction sa = {.sa_sigaction = on_queued, .sa_flags = SA_SIGINFO};
+
+	for (int sig = SIGRTMIN; sig <= SIGRTMIN + 2; sig++)
+		CHECK(sigaction(sig, &sa, NULL) == 0);
+	block_rt(SIG_BLOCK);
+	for (int i = 0; i < 5; i++)
+		for (int s = 2; s >= 0; s--)
+			CHECK(sigqueue(getpid(), SIGRTMIN + s,
+				       (union sigval){.sival_int = s * 10 + i}) == 0);
+	CHECK(queued_seen == 0);
+	/* By number, then in order of arrival. With the numbers unblocked at once each handler may be cut by the next. */
+	for (int s = 0; s < 3; s++) {
+		sigset_t one;
+
+		sigemptyset(&one);
+		sigaddset(&one, SIGRTMIN + s);
+		CHECK(sigprocmask(SIG_UNBLOCK, &one, NULL) == 0);
+	}
+	CHECK(queued_seen == 15 && queued_pid == getpid());
+	for (int i = 0; i < 15; i++)
+		CHECK(queued_values[i] == i / 5 * 10 + i % 5);
+}
+
+TEST(sigwaitinfo_takes_one_by_one)
+{
+	struct timespec none = {0, 0};
+	siginfo_t info;
+	sigset_t set;
+	pid_t pid;
+
+	block_rt(SIG_BLOCK);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 1);
+	pid = check_fork();
+	if (pid == 0) {
+		for (int i = 0; i < 20; i++)
+			CHECK(sigqueue(getppid(), SIGRTMIN + 1, (union sigval){.sival_int = i}) ==
+			      0);
+		CHECK(kill(getppid(), SIGRTMIN + 1) == 0);
+		_exit(0);
+	}
+	for (int i = 0; i < 20; i++) {
+		CHECK(sigwaitinfo(&set, &info) == SIGRTMIN + 1);
+		CHECK(info.si_code == SI_QUEUE && info.si_pid == pid && info.si_uid == getuid());
+		CHECK(info.si_value.sival_int == i);
+	}
+	CHECK(sigwaitinfo(&set, &info) == SIGRTMIN + 1 && info.si_code == SI_USER &&
+	      info.si_pid == pid);
+	CHECK_ERR(sigtimedwait(&set, &info, &none), EAGAIN);
+	check_exit(pid, 0);
+	/* A standard signal waits once, with the first siginfo. */
+	sigaddset(&set, SIGUSR2);
+	CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+	CHECK(sigqueue(getpid(), SIGUSR2, (union sigval){.sival_int = 7}) == 0);
+	CHECK(sigqueue(getpid(), SIGUSR2, (union sigval){.sival_int = 8}) == 0);
+	CHECK(sigwaitinfo(&set, &info) == SIGUSR2 && info.si_value.sival_int == 7);
+	CHECK_ERR(sigtimedwait(&set, &info, &none), EAGAIN);
+}
+
+TEST(queue_is_bounded)
+{
+	struct timespec none = {0, 0};
+	long sent = 0, got = 0;
+	siginfo_t info;
+	sigset_t set;
+
+	block_rt(SIG_BLOCK);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	while (sent < 300000 &&
+	       sigqueue(getpid(), SIGRTMIN, (union sigval){.sival_int = sent}) == 0)
+		sent++;
+	CHECK(sent < 300000 && errno == EAGAIN && sent > 10);
+	/* kill() is not refused, it only says less. */
+	CHECK(kill(getpid(), SIGRTMIN + 3) == 0);
+	while (sigtimedwait(&set, &info, &none) == SIGRTMIN) {
+		CHECK(info.si_value.sival_int == got);
+		got++;
+	}
+	CHECK(got == sent);
+	/* There is room again; ignoring it empties the queue too. */
+	for (int i = 0; i < 3; i++) {
+		for (sent = 0; sent < 300000 &&
+			       sigqueue(getpid(), SIGRTMIN, (union sigval){.sival_int = 0}) == 0;)
+			sent++;
+		CHECK(sent >= got && sent < 300000);
+		signal(SIGRTMIN, SIG_IGN);
+		signal(SIGRTMIN, SIG_DFL);
+		CHECK_ERR(sigtimedwait(&set, &info, &none), EAGAIN);
+	}
+}
+
+TEST(queueing_says_who_one_is)
+{
+	char raw[128] = {0};
+	siginfo_t *info = (siginfo_t *)raw;
+
+	info->si_code = SI_USER;
+	CHECK_ERR(syscall(SYS_rt_sigqueueinfo, getppid(), 0, raw), EPERM);
+	info->si_code = -6; /* SI_TKILL */
+	CHECK_ERR(syscall(SYS_rt_sigqueueinfo, getppid(), 0, raw), EPERM);
+	CHECK(syscall(SYS_rt_sigqueueinfo, getpid(), 0, raw) == 0);
+	info->si_code = SI_QUEUE;
+	CHECK(syscall(SYS_rt_sigqueueinfo, getppid(), 0, raw) == 0);
+	CHECK_ERR(syscall(SYS_rt_sigqueueinfo, 0x3ffffff, SIGUSR1, raw), ESRCH);
+	CHECK_ERR(syscall(SYS_rt_sigqueueinfo, getpid(), 65, raw), EINVAL);
+	CHECK_ERR(syscall(SYS_rt_sigqueueinfo, getpid(), SIGUSR1, BAD_PTR), EFAULT);
+	CHECK_ERR(syscall(SYS_rt_tgsigqueueinfo, 0, getpid(), SIGUSR1, raw), EINVAL);
+	CHECK_ERR(syscall(SYS_rt_tgsigqueueinfo, getppid(), getpid(), SIGUSR1, raw), ESRCH);
+	block_rt(SIG_BLOCK);
+	CHECK(syscall(SYS_rt_tgsigqueueinfo, getpid(), getpid(), SIGRTMIN, raw) == 0);
+}
+
+/* Senders on several CPUs: each one's signals arrive all, and in its order. */
+TEST(queue_race)
+{
+	struct timespec limit = {20, 0};
+	int next[4] = {0};
+	pid_t pid[4];
+	siginfo_t info;
+	sigset_t set;
+
+	block_rt(SIG_BLOCK);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 1);
+	for (int s = 0; s < 4; s++) {
+		pid[s] = check_fork();
+		if (pid[s] == 0) {
+			for (int i = 0; i < 500; i++)
+				while (sigqueue(getppid(), SIGRTMIN + 1,
+						(union sigval){.sival_int = s << 16 | i}))
+					sched_yield();
+			_exit(0);
+		}
+	}
+	for (int n = 0; n < 4 * 500; n++) {
+		int s;
+
+		CHECK(sigtimedwait(&set, &info, &limit) == SIGRTMIN + 1);
+		s = info.si_value.sival_int >> 16;
+		CHECK(s >= 0 && s < 4 && next[s]++ == (info.si_value.sival_int & 0xffff));
+	}
+	for (int s = 0; s < 4; s++)
+		check_exit(pid[s], 0);
+}
+
 static const struct test tests[] = {
 	T(handler_runs),
 	T(blocked_signal_waits),
@@ -486,6 +659,11 @@ static const struct test tests[] = {
 	T(kill_errors),
 	T(ignored_signals_do_not_interrupt),
 	T(flood),
+	T(realtime_signals_queue_in_order),
+	T(sigwaitinfo_takes_one_by_one),
+	T(queue_is_bounded),
+	T(queueing_says_who_one_is),
+	T(queue_race),
 };
 
 TEST_MAIN

@@ -8,6 +8,8 @@
 
 #include "tap.h"
 
+#include <pthread.h>
+
 #define MS 1000000LL
 
 static int64_t clock_ns(clockid_t id)
@@ -243,6 +245,249 @@ TEST(times_and_rusage_agree)
 	CHECK_ERR(getrusage(5, &ru), EINVAL);
 }
 
+/* ---- timers of timer_create ---- */
+
+static int timer_make(clockid_t clock, int notify, int sig, int value)
+{
+	struct {
+		union sigval value;
+		int signo, notify, tid, pad[11];
+	} ev = {.value.sival_int = value,
+		.signo = sig,
+		.notify = notify,
+		.tid = (int)syscall(SYS_gettid)};
+	int id = -1;
+
+	return syscall(SYS_timer_create, clock, &ev, &id) ? -errno : id;
+}
+
+static int timer_arm(int id, int flags, int64_t value, int64_t interval)
+{
+	struct itimerspec its = {{interval / 1000000000, interval % 1000000000},
+				 {value / 1000000000, value % 1000000000}};
+
+	return (int)syscall(SYS_timer_settime, id, flags, &its, NULL);
+}
+
+static int64_t timer_left(int id)
+{
+	struct itimerspec its;
+
+	CHECK(syscall(SYS_timer_gettime, id, &its) == 0);
+	return its.it_value.tv_sec * 1000000000LL + its.it_value.tv_nsec;
+}
+
+static sigset_t block_one(int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	CHECK(sigprocmask(SIG_BLOCK, &set, NULL) == 0);
+	return set;
+}
+
+TEST(posix_timers)
+{
+	sigset_t set = block_one(SIGRTMIN + 1);
+	struct timespec limit = {20, 0}, ts;
+	siginfo_t info;
+	int64_t start;
+	int a, b;
+
+	a = timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGRTMIN + 1, 42);
+	b = timer_make(CLOCK_REALTIME, 4 /* SIGEV_THREAD_ID */, SIGRTMIN + 1, 43);
+	CHECK(a >= 0 && b >= 0 && a != b && timer_left(a) == 0);
+	start = now_ns();
+	CHECK(timer_arm(a, 0, 20000000, 0) == 0);
+	CHECK(timer_left(a) > 0 && timer_left(a) <= 20000000);
+	CHECK(sigtimedwait(&set, &info, &limit) == SIGRTMIN + 1 && now_ns() - start >= 20000000);
+	CHECK(info.si_code == SI_TIMER && info.si_value.sival_int == 42 && info.si_overrun == 0);
+	CHECK(timer_left(a) == 0);
+	/* Absolute, on the wall clock; the time may have passed. */
+	clock_gettime(CLOCK_REALTIME, &ts);
+	start = now_ns();
+	CHECK(timer_arm(b, TIMER_ABSTIME, ts.tv_sec * 1000000000LL + ts.tv_nsec + 30000000, 0) ==
+	      0);
+	CHECK(sigtimedwait(&set, &info, &limit) == SIGRTMIN + 1 && now_ns() - start >= 29000000);
+	CHECK(info.si_value.sival_int == 43);
+	CHECK(timer_arm(b, TIMER_ABSTIME, 1000, 0) == 0);
+	CHECK(sigtimedwait(&set, &info, &limit) == SIGRTMIN + 1 && info.si_value.sival_int == 43);
+	/* Disarmed in time. */
+	CHECK(timer_arm(a, 0, 50000000, 0) == 0 && timer_arm(a, 0, 0, 0) == 0);
+	limit.tv_sec = 0;
+	limit.tv_nsec = 80000000;
+	CHECK_ERR(sigtimedwait(&set, &info, &limit), EAGAIN);
+	CHECK(syscall(SYS_timer_delete, a) == 0);
+	CHECK_ERR(syscall(SYS_timer_delete, a), EINVAL);
+	CHECK_ERR(timer_arm(a, 0, 1, 0), EINVAL);
+}
+
+TEST(posix_timer_overruns)
+{
+	sigset_t set = block_one(SIGRTMIN + 1);
+	struct timespec limit = {20, 0};
+	int id = timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGRTMIN + 1, 1), n;
+	siginfo_t info;
+	int64_t start;
+
+	CHECK(id >= 0);
+	start = now_ns();
+	CHECK(timer_arm(id, 0, 2000000, 2000000) == 0);
+	sleep_ms(100);
+	CHECK(sigtimedwait(&set, &info, &limit) == SIGRTMIN + 1);
+	n = (int)((now_ns() - start) / 2000000) - 1;
+	CHECK(info.si_overrun >= 48 && info.si_overrun <= n);
+	CHECK(syscall(SYS_timer_getoverrun, id) == info.si_overrun);
+	/* It goes on by its grid: no period is lost or invented. */
+	for (n = info.si_overrun + 1; n < 100; n += info.si_overrun + 1)
+		CHECK(sigtimedwait(&set, &info, &limit) == SIGRTMIN + 1);
+	CHECK(now_ns() - start >= 200000000);
+	/* Deleted while its signal waits. */
+	sleep_ms(5);
+	CHECK(syscall(SYS_timer_delete, id) == 0);
+}
+
+TEST(posix_timer_errors)
+{
+	struct itimerspec its = {{0, 0}, {0, 1000000000}};
+	int id;
+
+	CHECK(timer_make(99, SIGEV_SIGNAL, SIGUSR1, 0) == -EINVAL);
+	CHECK(timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, 65, 0) == -EINVAL);
+	CHECK(timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, 0, 0) == -EINVAL);
+	CHECK(timer_make(CLOCK_MONOTONIC, 3, SIGUSR1, 0) == -EINVAL);
+	CHECK_ERR(syscall(SYS_timer_create, CLOCK_MONOTONIC, BAD_PTR, &id), EFAULT);
+	CHECK_ERR(syscall(SYS_timer_create, CLOCK_MONOTONIC, NULL, BAD_PTR), EFAULT);
+	id = timer_make(CLOCK_MONOTONIC, SIGEV_NONE, 0, 0);
+	CHECK(id >= 0);
+	CHECK_ERR(syscall(SYS_timer_settime, id, 0, &its, NULL), EINVAL);
+	CHECK_ERR(syscall(SYS_timer_settime, id, 0, NULL, NULL), EINVAL);
+	CHECK_ERR(syscall(SYS_timer_settime, id, 0, BAD_PTR, NULL), EFAULT);
+	CHECK_ERR(syscall(SYS_timer_gettime, id, BAD_PTR), EFAULT);
+	CHECK_ERR(syscall(SYS_timer_getoverrun, id + 1000), EINVAL);
+	/* One that tells nobody can be asked. */
+	CHECK(timer_arm(id, 0, 5000000, 3000000) == 0);
+	sleep_ms(20);
+	CHECK(timer_left(id) > 0 && timer_left(id) <= 3000000);
+	CHECK(timer_arm(id, 0, 1000000, 0) == 0);
+	sleep_ms(5);
+	CHECK(timer_left(id) == 0);
+}
+
+/* Threads that set, ask and delete the same timers while they fire. */
+static void *timer_racer(void *arg)
+{
+	int *id = arg;
+	unsigned seed = (unsigned)(long)&seed;
+	int64_t end = now_ns() + 500000000;
+
+	while (now_ns() < end) {
+		int i = rand_r(&seed) % 4;
+
+		switch (rand_r(&seed) % 6) {
+		case 0:
+			if (syscall(SYS_timer_delete, id[i]) == 0)
+				id[i] = timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGRTMIN + 1, i);
+			break;
+		case 1:
+			timer_arm(id[i], 0, 0, 0);
+			break;
+		case 2:
+			syscall(SYS_timer_getoverrun, id[i]);
+			break;
+		default:
+			timer_arm(id[i], 0, rand_r(&seed) % 300000, rand_r(&seed) % 200000);
+		}
+	}
+	return NULL;
+}
+
+static volatile int racer_signals;
+
+static void on_racer(int sig)
+{
+	(void)sig;
+	racer_signals++;
+}
+
+TEST(posix_timer_race)
+{
+	int id[4];
+	pthread_t t[3];
+
+	signal(SIGRTMIN + 1, on_racer);
+	for (int i = 0; i < 4; i++)
+		id[i] = timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGRTMIN + 1, i);
+	for (int i = 0; i < 3; i++)
+		CHECK(pthread_create(&t[i], NULL, timer_racer, id) == 0);
+	for (int i = 0; i < 3; i++)
+		CHECK(pthread_join(t[i], NULL) == 0);
+	CHECK(racer_signals > 10);
+}
+
+/* ---- timers of CPU time ---- */
+
+static volatile int cpu_signals;
+
+static void on_cpu(int sig)
+{
+	(void)sig;
+	cpu_signals++;
+}
+
+static int64_t process_cpu(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+}
+
+static void cpu_itimer(int which, int sig)
+{
+	struct itimerval it = {{0, 20000}, {0, 50000}}, now;
+	int64_t start;
+
+	signal(sig, on_cpu);
+	cpu_signals = 0;
+	start = process_cpu();
+	CHECK(setitimer(which, &it, NULL) == 0);
+	/* Sleeping costs none. */
+	sleep_ms(120);
+	CHECK(cpu_signals == 0);
+	CHECK(getitimer(which, &now) == 0 && now.it_value.tv_usec > 30000 &&
+	      now.it_interval.tv_usec == 20000);
+	while (cpu_signals < 3)
+		CHECK(process_cpu() - start < 4000000000LL);
+	CHECK(process_cpu() - start >= 90000000 * 9 / 10);
+	it = (struct itimerval){{0, 0}, {0, 0}};
+	CHECK(setitimer(which, &it, &now) == 0 && now.it_interval.tv_usec == 20000);
+	CHECK(getitimer(which, &now) == 0 && now.it_value.tv_sec == 0 && now.it_value.tv_usec == 0);
+}
+
+TEST(itimer_virtual_and_prof)
+{
+	cpu_itimer(ITIMER_VIRTUAL, SIGVTALRM);
+	cpu_itimer(ITIMER_PROF, SIGPROF);
+	CHECK_ERR(getitimer(3, &(struct itimerval){{0, 0}, {0, 0}}), EINVAL);
+}
+
+TEST(posix_timer_of_cpu_time)
+{
+	int id = timer_make(CLOCK_PROCESS_CPUTIME_ID, SIGEV_SIGNAL, SIGUSR1, 1);
+	int64_t start = process_cpu();
+
+	CHECK(id >= 0);
+	signal(SIGUSR1, on_cpu);
+	CHECK(timer_arm(id, 0, 40000000, 0) == 0);
+	sleep_ms(80);
+	CHECK(cpu_signals == 0 && timer_left(id) > 0);
+	while (!cpu_signals)
+		CHECK(process_cpu() - start < 4000000000LL);
+	CHECK(process_cpu() - start >= 40000000 * 9 / 10 && timer_left(id) == 0);
+}
+
 static const struct test tests[] = {
 	T(monotonic_never_goes_back),
 	T(monotonic_across_cpus),
@@ -257,6 +502,12 @@ static const struct test tests[] = {
 	T(sleepers_wake_in_order),
 	T(cpu_clock_counts_work_not_sleep),
 	T(times_and_rusage_agree),
+	T(posix_timers),
+	T(posix_timer_overruns),
+	T(posix_timer_errors),
+	T(posix_timer_race),
+	T(itimer_virtual_and_prof),
+	T(posix_timer_of_cpu_time),
 };
 
 TEST_MAIN
