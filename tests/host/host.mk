@@ -78,6 +78,7 @@ $(B)/host/threads: $(TSAN_SRC) $(SIM_HDR) tests/host/threads/include/arch/machin
 	$(say) TSANCC $@
 	@mkdir -p $(@D)
 	$(Q)$(TSAN_CC) $(filter-out -fsanitize% -fno-sanitize% -Itests/host%,$(HOST_CFLAGS)) -Itests/host/threads/include \
+		-Itests/host/include \
 		-fsanitize=thread -mllvm -tsan-distinguish-volatile=1 -o $@ $(TSAN_SRC) -lpthread
 
 .PHONY: host-tsan

@@ -211,8 +211,7 @@ static u32 a3_timeslice(const struct task *p)
 
 static bool can_migrate(struct runq *src, struct task *p, struct runq *dst, bool idle)
 {
-	return family_hot_allows(hot_rule, idle, ns_cold(src, p, hot_unit, cache_decay)) &&
-	       sched_can_move(src, p, dst);
+	return ns_can_migrate(src, p, dst, idle, hot_rule, hot_unit, cache_decay);
 }
 
 static unsigned a3_steal(struct runq *src, struct runq *dst, bool idle, unsigned max)

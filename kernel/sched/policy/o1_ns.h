@@ -161,4 +161,12 @@ static inline bool ns_cold(const struct runq *src, const struct task *p, s64 shi
 	return (s64)(ns_since(ns_clock(src), o1(p)->stamp, ~0ull) >> shift) > decay;
 }
 
+/** ns_can_migrate() - may @p be pulled? The knobs hot_rule, hot_unit and cache_decay_ticks. */
+FAMILY bool ns_can_migrate(struct runq *src, struct task *p, struct runq *dst, bool idle, s64 rule,
+			   s64 shift, s64 decay)
+{
+	return family_hot_allows(rule, idle, ns_cold(src, p, shift, decay)) &&
+	       sched_can_move(src, p, dst);
+}
+
 #endif
