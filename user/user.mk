@@ -53,7 +53,7 @@ USER_APPLET_FILTER := $(USER_TOOLS) $(USER_DIRS) $(WORKLOADS) busybox
 # The shell must find our programs, not those of busybox of the same name.
 $(B)/user/busybox: $(BUSYBOX) tools/hide-applets user/user.mk
 	@mkdir -p $(@D)
-	$(Q)$(PYTHON) tools/hide-applets $(BUSYBOX) $@ $(USER_TOOLS) $(WORKLOADS)
+	$(Q)$(PYTHON) tools/hide-applets $(BUSYBOX) $@ $(USER_TOOLS) $(USER_DIRS) $(WORKLOADS)
 	$(Q)chmod 755 $@
 
 # Executables that execve() must refuse, for tests/guest/process.c.
