@@ -158,7 +158,7 @@ void check_sweep_now(void)
 		violation("count", "%u runnable tasks, %u counted", runnable, counted);
 	if (overloaded != sched_overloaded)
 		violation("overloaded", "%u queues, %u counted", overloaded, sched_overloaded);
-	waits_look_all();
+	waits_check();
 }
 
 void check_event(void)

@@ -16,15 +16,15 @@ static struct {
 	u32 gone;  /* those of them that have left since */
 } queues[MAX_CPUS];
 
-static int
-	best_nice; /* the best there has been; slices may be as old as the task, which began with 0 */
+/* The best there has been; slices may be as old as the task, which began with 0. */
+static int best_nice;
 /* What no promise speaks of: real-time tasks, other numbers in the middle, affinity where all share a queue. */
 static bool beyond;
 
 static struct {
-	u64 longest, part_of,
-		bound; /* the longest wait; of a bound, and that bound, where the part was largest */
-	bool endless;  /* a wait that no bound limits */
+	u64 longest;	    /* wait */
+	u64 part_of, bound; /* the wait that was the largest part of its bound, and that bound */
+	bool endless;	    /* a wait that no bound limits */
 } seen;
 
 static unsigned queue_of(const struct task *t)
@@ -118,7 +118,7 @@ void waits_look(const struct sim_task *st)
 }
 
 /* Those that wait now. */
-void waits_look_all(void)
+static void look_all(void)
 {
 	for (u32 i = 0; i < sim_nr_all; i++) {
 		const struct task *t = &sim_all[i]->task;
@@ -129,9 +129,18 @@ void waits_look_all(void)
 	}
 }
 
+/* What is seen beside violations is left as it is: how often somebody checks must not change the report. */
+void waits_check(void)
+{
+	typeof(seen) before = seen;
+
+	look_all();
+	seen = before;
+}
+
 void waits_report(const char *window)
 {
-	waits_look_all();
+	look_all();
 	printf("RESULT waits window=%s longest_ms=%.3f", window, (double)seen.longest / 1e6);
 	if (seen.bound)
 		printf(" part_of_bound_pct=%.2f bound_ms=%.3f",
