@@ -352,6 +352,7 @@ void waits_enqueued(struct sim_task *st, unsigned cpu, u32 flags);
 void waits_exit(struct sim_task *st);
 /** waits_look() - @st has waited until now: was that too long? A violation if so, with --check. */
 void waits_look(const struct sim_task *st);
+/** waits_check() - waits_look() at all that wait now, for its violations alone. */
 void waits_check(void);
 void waits_report(const char *window);
 
