@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Draws who ran: a line of 64 columns for each CPU, each column the task that had
+# Draws who ran: a line of 60 columns for each CPU, each column the task that had
 # most of its time. Reads ftrace text (trace dump). -v from= seconds, or with
 # -v mark=PATTERN the first line that matches; -v step= ms of a column; -v rows=.
 # If the text of one CPU has ticks, they are drawn below as ^.
@@ -50,8 +50,8 @@ END {
 			if (!n[c])
 				continue
 			k = 1
-			for (col = 0; col < 64; col++) {
-				t = from + (r * 64 + col) * step
+			for (col = 0; col < 60; col++) {
+				t = from + (r * 60 + col) * step
 				split("", spent)
 				best = ""
 				for (; k < n[c] && at[c, k + 1] <= t; k++)
@@ -66,14 +66,14 @@ END {
 						best = w
 				line = line (best == "" || t > end ? " " : letter(best))
 			}
-			printf "%8.3f CPU %-2d %s\n", from + r * 64 * step, c, line
+			printf "%8.3f CPU %-2d %s\n", from + r * 60 * step, c, line
 			if (!ticks)
 				continue
 			split("", spent)
 			for (j = 1; j <= ticks; j++)
-				spent[int((tick[j] - from) / step + 64) - 64 - r * 64] = 1
+				spent[int((tick[j] - from) / step + 600) - 600 - r * 60] = 1
 			line = ""
-			for (col = 0; col < 64; col++)
+			for (col = 0; col < 60; col++)
 				line = line ((col in spent) ? "^" : " ")
 			print "                 " line
 		}
