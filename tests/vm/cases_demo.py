@@ -18,6 +18,22 @@ TEXTS = sorted(glob.glob(os.path.join(ROOT, "user/etc/demos/*.demo")))
 CLAIM = re.compile(r"^(true |FALSE) (.*): (.*)$", re.M)
 
 
+# What holds beyond the claims in virtual time, where no host disturbs: demo, run, program, key, least, most.
+STRICT = [("1", "nobonus", "audio", "missed", 20, 40), ("1", "o1", "audio", "missed", 0, 8), ("2", "o1", "phase0", "prio", 22, 24),
+          ("2", "o1", "phase1", "prio", 24, 25), ("3", "o1", "pipe_switch", "switches_per_byte", 0.5, 2.1),
+          ("3", "nobonus", "pipe_switch", "switches_per_byte", 0.0001, 0.002), ("4", "o1", "hog", "gap_max_ms", 0, 2),
+          ("5", "o1", "cheat", "obtained_pct", 80, 95), ("5", "o1", "cheat", "shown_pct", 0, 5), ("6", "o1", "spread", "busy_min_pct", 95, 100),
+          ("6", "o1", "spread", "all_cpus_after_ms", 0, 20), ("6", "o1", "spread", "migrations", 6, 16)]
+
+
+def strict(number, text):
+    for demo, run, program, key, least, most in STRICT:
+        if demo == number:
+            part = text.split("\nRUN %s\n" % run)[1].split("\nRUN ")[0]
+            value = float(results(part, program)[0][key])
+            expect(least <= value <= most, "demo %s, run %s: %s %s = %g, not %g to %g" % (number, run, program, key, value, least, most))
+
+
 def checked(number, text):
     """The claims of a demo's output: (holds, what is claimed, with which numbers)."""
     expect(results(text), "demo %s: no RESULT in %r" % (number, text[-600:]))
@@ -40,6 +56,7 @@ def does(*numbers, smp):
         claims = checked(number, text)
         expect(status == "0" and all(c[0] == "true " for c in claims), "demo %s: status %s, %s" % (number, status, text[-1500:]))
         expect(text.startswith("Demo %s: " % number) and "{" not in text and not r.err, "demo %s: %r, %r" % (number, text[:200], r.err))
+        strict(number, text)
         # All but the lines of numbers fit the screen; question and answer each on one.
         wide = [line for line in text.split("\n") if len(line) > 79 and not line.startswith("RESULT")]
         expect(not wide, "demo %s: wider than a screen: %r" % (number, wide))
