@@ -48,6 +48,7 @@ $(foreach p,$(WORKLOADS),$(eval $(call user_program,$(p),user/workloads/$(p).c $
 
 USER_SBIN := init console hostlink ramfs
 USER_ETC := passwd group profile motd
+USER_DEMOS := $(sort $(wildcard user/etc/demos/*))
 USER_APPLET_FILTER := $(USER_TOOLS) $(USER_DIRS) $(WORKLOADS) busybox
 
 # The shell must find our programs, not those of busybox of the same name.
@@ -63,14 +64,16 @@ $(BAD_ELF).made: tests/guest/mkbad.py
 	$(Q)$(PYTHON) $< $(BAD_ELF)
 	$(Q)touch $@
 
-$(USER_MANIFEST): $(USER_BINS) $(BAD_ELF).made user/user.mk $(B)/user/busybox $(USER_ETC:%=user/etc/%)
+$(USER_MANIFEST): $(USER_BINS) $(BAD_ELF).made user/user.mk $(B)/user/busybox $(USER_ETC:%=user/etc/%) user/demo $(USER_DEMOS)
 	@mkdir -p $(@D)
 	$(Q){ \
-	for d in bin sbin etc tmp mnt lib lib/bad-elf; do echo "/$$d/"; done; \
+	for d in bin sbin etc etc/demos tmp mnt lib lib/bad-elf; do echo "/$$d/"; done; \
 	for p in $(USER_SBIN); do echo "/sbin/$$p $(B)/user/$$p"; done; \
 	for f in $(BAD_ELF)/*; do echo "/lib/bad-elf/$${f##*/} $$f"; done; \
 	for p in $(USER_TOOLS) $(USER_DIRS) $(WORKLOADS); do echo "/bin/$$p $(B)/user/$$p"; done; \
 	for f in $(USER_ETC); do echo "/etc/$$f user/etc/$$f"; done; \
+	echo "/bin/demo user/demo"; \
+	for f in $(USER_DEMOS); do echo "/etc/demos/$${f##*/} $$f"; done; \
 	echo "/bin/busybox $(B)/user/busybox"; \
 	echo "/bin/stress -> test_stress"; \
 	$(BUSYBOX) --list | LC_ALL=C sort | while read -r a; do \

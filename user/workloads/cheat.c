@@ -100,13 +100,16 @@ static int64_t least_late(const int64_t *seen, int n)
  */
 static void calibrate(bool by_bill)
 {
-	int64_t seen[SAMPLES], least = INT64_MAX, ticks = 0, hit;
+	int64_t seen[SAMPLES], gap[SAMPLES - 1], middle, ticks = 0, hit;
 
 	observe(seen, SAMPLES, by_bill);
 	for (int i = 1; i < SAMPLES; i++)
-		least = seen[i] - seen[i - 1] < least ? seen[i] - seen[i - 1] : least;
+		gap[i - 1] = seen[i] - seen[i - 1];
+	/* Not the least: a look that somebody delays is followed by a short gap. */
+	wl_sort(gap, SAMPLES - 1);
+	middle = gap[(SAMPLES - 1) / 2];
 	for (int i = 1; i < SAMPLES; i++)
-		ticks += (seen[i] - seen[i - 1] + least / 2) / least;
+		ticks += (seen[i] - seen[i - 1] + middle / 2) / middle;
 	tick = (seen[SAMPLES - 1] - seen[0]) / ticks;
 	phase = seen[0];
 	phase = least_late(seen, SAMPLES);
