@@ -204,7 +204,7 @@ VMFLAGS += --append '$(APPEND)'
 endif
 
 .PHONY: help setup doctor run test test-full stress selftest host-test debug check bench \
-	experiments screenshots clean format
+	experiments compat screenshots clean format
 
 help:
 	@printf '%s\n' \
@@ -221,6 +221,7 @@ help:
 	'  make check        format, static analysis, both compilers, include direction, sizes' \
 	'  make bench        instructions per operation against xv6, Linux and the aims' \
 	'  make experiments  published claims about schedulers, measured: docs/results' \
+	'  make compat       programs of Debian on the host and here: docs/compatibility.md' \
 	'  make doctor       versions of every tool used' \
 	'  make setup        install what building and running need (Debian, Ubuntu); make test installs the rest' \
 	'  make screenshots  the pictures in docs/img, from runs made anew' \
@@ -274,6 +275,10 @@ bench: all
 
 experiments: all
 	$(Q)tools/experiments --build $(B)
+
+compat: all
+	$(Q)tools/setup --test
+	$(Q)tools/compat
 
 screenshots: all
 	$(Q)tools/setup --test

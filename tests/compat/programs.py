@@ -205,7 +205,7 @@ TIMEFORMAT='%R'; time sleep 0.1 2>/dev/null
         match=(r"\A9\n\Z",), needs=("seq", "shuf", "sort", "uniq", "wc", "cmp")),
     Run("cat, cp, mv, rm, ls, dd", "coreutils",
         "dd if=/dev/zero of=z bs=64k count=16 2>/dev/null && cp z y && mv y x && ls -l x && cat x z | wc -c && rm z x && ls",
-        match=(r"1048576 .* x$", r"^2097152\nx\n\Z"), needs=("dd", "cp", "mv", "ls", "cat", "wc", "rm")),
+        match=(r"1048576 .* x$", r"^2097152\nrun.line\nx\n\Z"), needs=("dd", "cp", "mv", "ls", "cat", "wc", "rm")),
     Run("nice, timeout, sleep, nproc", "coreutils", "nice -n 7 nice && timeout 0.3 sleep 5; echo $?; timeout -s KILL 0.2 sleep 5; echo $?",
         match=(r"\A7\n124\n(Killed\n)?137\n\Z",), needs=("timeout", "sleep")),
     Run("time", "time", "time -v sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; sleep 0.1'",
