@@ -204,7 +204,7 @@ VMFLAGS += --append '$(APPEND)'
 endif
 
 .PHONY: help setup doctor run test test-full stress selftest host-test debug check bench \
-	experiments demo screenshots clean format
+	experiments demo compat screenshots clean format
 
 help:
 	@printf '%s\n' \
@@ -222,6 +222,7 @@ help:
 	'  make bench        instructions per operation against xv6, Linux and the aims' \
 	'  make experiments  published claims about schedulers, measured: docs/results' \
 	'  make demo         the demos: question, prediction, run, picture; N=3 does the third' \
+	'  make compat       programs of Debian on the host and here: docs/compatibility.md' \
 	'  make doctor       versions of every tool used' \
 	'  make setup        install what building and running need (Debian, Ubuntu); make test installs the rest' \
 	'  make screenshots  the pictures in docs/img, from runs made anew' \
@@ -279,6 +280,10 @@ experiments: all
 # make demo lists them, make demo N=3 does one in fresh machines.
 demo: $(if $(N),all)
 	$(Q)JIFFIES_BUILD=$(B) tools/demo $(N)
+
+compat: all
+	$(Q)tools/setup --test
+	$(Q)tools/compat
 
 screenshots: all
 	$(Q)tools/setup --test

@@ -421,6 +421,8 @@ static const struct text_desc cpu_texts[] = {
 	{"present", 0444, show_cpus, NULL},
 };
 
+static char cpu_names[MAX_CPUS][8]; /* names of nodes last for ever */
+
 /* Find or make a directory given by several names. */
 static struct node *add_dirs(struct node *dir, const char *const *names)
 {
@@ -442,6 +444,10 @@ int proc_text_init(struct node *proc)
 		err = text_add(kernel, &kernel_texts[i].desc, kernel_texts[i].arg);
 	for (size_t i = 0; !err && i < ARRAY_SIZE(cpu_texts); i++)
 		err = text_add(cpu, &cpu_texts[i], i == 0);
+	for (unsigned i = 0; !err && i < cpus_present; i++) { /* programs count these */
+		ksnprintf(cpu_names[i], sizeof(cpu_names[i]), "cpu%u", i);
+		err = node_add_dir(cpu, cpu_names[i]) ? 0 : -ENOMEM;
+	}
 	mutex_init(&dump_lock);
 	timer_init(&load_timer, load_sample);
 	timer_start(&load_timer, machine_now() + LOAD_PERIOD);

@@ -13,6 +13,11 @@
 #include "task/sigframe.h"
 #include "task/thread.h"
 
+/* Layouts that capget() knows: 32 capabilities, and 64 in two numberings. */
+#define CAPS_V1 0x19980330u
+#define CAPS_V2 0x20071026u
+#define CAPS_V3 0x20080522u
+
 /* ---- identities ---- */
 
 SYSCALL0(getpid)
@@ -87,8 +92,6 @@ SYSCALL1(setgid, gid)
 	return (u32)gid ? -EINVAL : 0;
 }
 
-/* ---- groups and sessions ---- */
-
 static struct process *find_or_self(u32 pid)
 {
 	struct process *p = current_process();
@@ -99,6 +102,78 @@ static struct process *find_or_self(u32 pid)
 	}
 	return process_find(pid);
 }
+
+/* -1 leaves an id as it is. Serves users and groups. */
+static s64 set_ids(u64 a, u64 b, u64 c)
+{
+	return (u32)(a + 1) > 1 || (u32)(b + 1) > 1 || (u32)(c + 1) > 1 ? -EINVAL : 0;
+}
+
+SYSCALL3(setresuid, r, e, s)
+{
+	return set_ids(r, e, s);
+}
+
+SYSCALL3(setresgid, r, e, s)
+{
+	return set_ids(r, e, s);
+}
+
+SYSCALL2(setreuid, r, e)
+{
+	return set_ids(r, e, 0);
+}
+
+SYSCALL2(setregid, r, e)
+{
+	return set_ids(r, e, 0);
+}
+
+/* root has every capability, of which Linux 6.1 knows 41: effective, permitted, inheritable, once more for the high half. */
+static const u32 all_caps[] = {~0u, ~0u, 0, 0x1ff, 0x1ff, 0};
+
+/* Return: the bytes of data that go with the header {version, process}, or an error; an unknown version is answered with ours. */
+static s64 caps_size(u64 header)
+{
+	u32 head[2];
+	struct process *p;
+
+	if (copy_from_user(head, (void *)header, sizeof(head)))
+		return -EFAULT;
+	if (head[0] != CAPS_V1 && head[0] != CAPS_V2 && head[0] != CAPS_V3)
+		return put_user_u32((u32 *)header, CAPS_V3) ? -EFAULT : -EINVAL;
+	if ((s32)head[1] < 0)
+		return -EINVAL;
+	p = find_or_self(head[1]);
+	if (!p)
+		return -ESRCH;
+	process_put(p);
+	return head[0] == CAPS_V1 ? sizeof(all_caps) / 2 : sizeof(all_caps);
+}
+
+SYSCALL2(capget, header, data)
+{
+	s64 n = caps_size(header);
+
+	if (!data)
+		return n == -EFAULT ? n : 0;
+	return n < 0 ? n : copy_to_user((void *)data, all_caps, (size_t)n);
+}
+
+/* Capabilities cannot be given up, only kept. */
+SYSCALL2(capset, header, data)
+{
+	u32 wanted[ARRAY_SIZE(all_caps)];
+	s64 n = caps_size(header);
+
+	if (n < 0)
+		return n;
+	if (copy_from_user(wanted, (void *)data, (size_t)n))
+		return -EFAULT;
+	return memcmp(wanted, all_caps, (size_t)n) ? -EPERM : 0;
+}
+
+/* ---- groups and sessions ---- */
 
 SYSCALL2(setpgid, pid_arg, pgrp_arg)
 {

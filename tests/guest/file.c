@@ -359,6 +359,7 @@ TEST(proc_nodes)
 	check_text_node("/proc/self/status", want);
 	check_text_node("/proc/meminfo", "MemFree:");
 	check_text_node("/proc/stat", "cpu0 ");
+	CHECK(access("/sys/devices/system/cpu/cpu0", X_OK) == 0);
 	check_text_node("/proc/uptime", ".");
 	check_text_node("/proc/loadavg", "/");
 	CHECK(dir);

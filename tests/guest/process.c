@@ -491,7 +491,45 @@ static int after_exec(char **argv)
 	return 0;
 }
 
+/* Ids of root, kept or set anew; the layouts of capget() and its bad arguments. */
+TEST(ids_and_capabilities)
+{
+	unsigned head[2] = {0x20080522, 0}, data[8];
+
+	CHECK(syscall(SYS_setresuid, -1, -1, -1) == 0);
+	CHECK(syscall(SYS_setresgid, getgid(), -1, getegid()) == 0);
+	CHECK(syscall(SYS_setreuid, getuid(), -1) == 0);
+	CHECK(syscall(SYS_setregid, -1, getgid()) == 0);
+	memset(data, 0xaa, sizeof(data));
+	CHECK(syscall(SYS_capget, head, data) == 0);
+	CHECK(data[5] != 0xaaaaaaaa && data[6] == 0xaaaaaaaa);
+	CHECK(getuid() || (data[0] & 1)); /* CAP_CHOWN */
+	CHECK(syscall(SYS_capset, head, data) == 0);
+	data[0] = ~0u; /* more than is permitted, or than can be given up */
+	data[1] = 0;
+	CHECK_ERR(syscall(SYS_capset, head, data), EPERM);
+	CHECK_ERR(syscall(SYS_capset, head, BAD_PTR), EFAULT);
+	head[1] = (unsigned)getppid();
+	CHECK(syscall(SYS_capget, head, data) == 0);
+	head[0] = 0x19980330; /* half as long */
+	memset(data, 0xaa, sizeof(data));
+	CHECK(syscall(SYS_capget, head, data) == 0);
+	CHECK(data[2] != 0xaaaaaaaa && data[3] == 0xaaaaaaaa);
+	CHECK_ERR(syscall(SYS_capget, head, BAD_PTR), EFAULT);
+	CHECK_ERR(syscall(SYS_capget, BAD_PTR, data), EFAULT);
+	head[1] = 0x3fffffff;
+	CHECK_ERR(syscall(SYS_capget, head, data), ESRCH);
+	head[1] = (unsigned)-1;
+	CHECK_ERR(syscall(SYS_capget, head, data), EINVAL);
+	head[0] = 1;
+	CHECK_ERR(syscall(SYS_capget, head, data), EINVAL);
+	CHECK(head[0] == 0x20080522);
+	head[0] = 1;
+	CHECK(syscall(SYS_capget, head, NULL) == 0); /* asks for the version */
+}
+
 static const struct test tests[] = {
+	T(ids_and_capabilities),
 	T(fork_returns_twice),
 	T(exit_status_is_8_bits),
 	T(killed_status),
