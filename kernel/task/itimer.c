@@ -17,49 +17,56 @@ static u64 clock_now(const struct posix_timer *pt)
 
 static void timer_put_locked(struct posix_timer *pt)
 {
-	if (!--pt->refs)
-		kfree(pt, sizeof(*pt));
+	if (--pt->refs)
+		return;
+	pt->proc->nr_queued--;
+	kfree(pt, sizeof(*pt));
 }
 
-/* Arm it for @when. */
+/*
+ * Arm it for @when; while its signal waits the kernel timer is started when that is taken. So it is neither queued nor firing then, and
+ * a CPU where it fires is the one where it was started last, which timer_cancel() relies on.
+ */
 static void arm(struct posix_timer *pt, u64 when)
 {
 	pt->when = when;
 	if (when && pt->cpu)
 		pt->proc->cpu_timers = true;
-	else if (when && pt->entry.sig) /* with the lock: whoever disarms it next finds it queued */
+	else if (when && pt->entry.sig && list_empty(&pt->entry.link))
+		/* with the lock: whoever disarms it next finds it queued */
 		timer_start(&pt->timer, when);
 }
 
-/* To its next period; those that have passed count as overruns. */
-static void rearm(struct posix_timer *pt)
+/* To its next period after @grace ns; those that have passed by then count as overruns. */
+static void rearm(struct posix_timer *pt, u64 grace)
 {
-	u64 missed = 0, now;
+	u64 missed = 0, now = clock_now(pt) + grace, when = pt->when;
 
-	if (pt->when && pt->interval) {
-		now = clock_now(pt);
-		missed = now > pt->when ? (now - pt->when) / pt->interval : 0;
-		arm(pt, pt->when + (missed + 1) * pt->interval);
+	if (when && when <= now && pt->interval) {
+		missed = (now - when) / pt->interval;
+		when += (missed + 1) * pt->interval;
 	}
+	arm(pt, when);
 	pt->overrun = (u32)min(missed, 0x7fffffffull);
 }
 
 static void expire(struct posix_timer *pt)
 {
-	if (!pt->interval)
-		pt->when = 0;
 	if (!list_empty(&pt->entry.link))
 		return;
+	if (!pt->interval)
+		pt->when = 0;
 	pt->refs++;
 	if (signal_send_locked(pt->proc, pt->target, pt->entry.sig, NULL, &pt->entry)) {
 		pt->refs--;
-		rearm(pt);
+		/* Not at once: short periods would be all we do. */
+		rearm(pt, NSEC_PER_SEC / sched_hz);
 	}
 }
 
 void timer_signal_taken(struct posix_timer *pt, struct siginfo_lite *info)
 {
-	rearm(pt);
+	rearm(pt, 0);
 	if (info && info->code == SI_TIMER)
 		info->aux = pt->overrun;
 	timer_put_locked(pt);
@@ -238,10 +245,8 @@ void posix_timer_delete(struct posix_timer *pt)
 
 	pt->dead = true;
 	pt->target = NULL;
-	if (first) {
+	if (first)
 		list_del(&pt->link);
-		p->nr_queued--;
-	}
 	spin_unlock_irqrestore(&p->sig_lock, flags);
 	posix_timer_set(pt, 0, 0);
 	if (target)

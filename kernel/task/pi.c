@@ -101,8 +101,9 @@ void pi_prio_changed(struct task *task)
 	struct thread *t = task_thread(task);
 	u64 flags;
 
-	if (!READ_ONCE(
-		    t->pi_wait)) /* it is not queued before it has its new priority, or we see it queued */
+	/* Either we see it queued, or it is queued with its new priority. That is written and this is read: only a fence orders the two. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!READ_ONCE(t->pi_wait))
 		return;
 	flags = spin_lock_irqsave(&pi_lock);
 	if (t->pi_wait)

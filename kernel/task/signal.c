@@ -123,20 +123,29 @@ void signal_flush(struct process *p, struct list *queue, sigset_t which)
 			unqueue(p, q, NULL);
 }
 
+/* Forget what is pending of signals @which. Context: sig_lock. */
+static void discard(struct process *p, sigset_t which)
+{
+	struct thread *t;
+
+	p->pending &= ~which;
+	signal_flush(p, &p->queued, which);
+	list_for_each (t, &p->threads, link) {
+		t->pending &= ~which;
+		signal_flush(p, &t->queued, which);
+	}
+}
+
 /* Side effects of sending, whatever the disposition: SIGCONT and stop signals cancel each other. Context: sig_lock. */
 static __attribute__((noinline)) void send_effects(struct process *p, int sig)
 {
 	struct thread *t;
 
 	if (SIGMASK(sig) & SIG_STOPS) {
-		p->pending &= ~SIGMASK(SIGCONT);
-		list_for_each (t, &p->threads, link)
-			t->pending &= ~SIGMASK(SIGCONT);
+		discard(p, SIGMASK(SIGCONT));
 	} else if (sig == SIGCONT) {
 		p->stop_taken = false;
-		p->pending &= ~SIG_STOPS;
-		list_for_each (t, &p->threads, link)
-			t->pending &= ~SIG_STOPS;
+		discard(p, SIG_STOPS);
 		if (p->stopped) {
 			p->stopped = false;
 			p->stop_pending = false;
@@ -521,7 +530,6 @@ void task_syscall_work(struct regs *regs)
 s64 do_sigaction(int sig, const struct sigaction_k *act, struct sigaction_k *old)
 {
 	struct process *p = current_process();
-	struct thread *t;
 	u64 flags;
 
 	if (sig < 1 || sig > NSIG || (act && (SIGMASK(sig) & SIG_UNBLOCKABLE)))
@@ -532,14 +540,8 @@ s64 do_sigaction(int sig, const struct sigaction_k *act, struct sigaction_k *old
 	if (act) {
 		p->actions[sig] = *act;
 		p->actions[sig].mask &= ~SIG_UNBLOCKABLE;
-		if (is_ignored(p, sig)) { /* what waits is discarded, even if blocked */
-			p->pending &= ~SIGMASK(sig);
-			signal_flush(p, &p->queued, SIGMASK(sig));
-			list_for_each (t, &p->threads, link) {
-				t->pending &= ~SIGMASK(sig);
-				signal_flush(p, &t->queued, SIGMASK(sig));
-			}
-		}
+		if (is_ignored(p, sig)) /* what waits is discarded, even if blocked */
+			discard(p, SIGMASK(sig));
 	}
 	spin_unlock_irqrestore(&p->sig_lock, flags);
 	return 0;

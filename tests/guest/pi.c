@@ -791,6 +791,112 @@ TEST(exec_clears_the_tid_word)
 	check_killed(pid, SIGKILL);
 }
 
+/* ---- everything at once, badly used ---- */
+
+static word_t *storm_words; /* 0 to 3 locks, 4 to 7 condition variables */
+static volatile int64_t storm_end;
+
+static void *storm_thread(void *arg)
+{
+	struct {
+		uint64_t next, offset, pending;
+		uint64_t entry;
+	} robust = {.offset = 0};
+	unsigned seed = tid() * 7919u + (unsigned)(long)arg;
+
+	robust.next = (uint64_t)(storm_words + 2 * (seed % 2));
+	if (seed % 3 == 0)
+		syscall(SYS_set_robust_list, &robust, 24);
+	while (now_ns() < storm_end) {
+		word_t *w = storm_words + rand_r(&seed) % 4, *c = w + 4, old;
+		struct timespec ts;
+		uint64_t ns = (uint64_t)now_ns() + (unsigned)rand_r(&seed) % 3000000;
+
+		ts.tv_sec = (time_t)(ns / 1000000000);
+		ts.tv_nsec = (long)(ns % 1000000000);
+		switch (rand_r(&seed) % 12) {
+		case 0:
+			futex(c, WAIT_REQUEUE_PI, *c, &ts, w, 0);
+			break;
+		case 1:
+			futex(c, CMP_REQUEUE_PI, 1, (void *)(long)(rand_r(&seed) % 5), w, *c);
+			break;
+		case 2:
+			futex(c, FUTEX_WAKE, 100, NULL, NULL, 0);
+			break;
+		case 3:
+			setpriority(PRIO_PROCESS, 0, rand_r(&seed) % 20);
+			break;
+		case 4:
+			futex(w, TRYLOCK_PI, 0, NULL, NULL, 0);
+			break;
+		case 5: /* a word that lies, or one freed under its waiters */
+			old = *w;
+			if (rand_r(&seed) % 8 == 0)
+				__sync_bool_compare_and_swap(w, old, rand_r(&seed) % 2 ? 0 : tid());
+			break;
+		case 6:
+			if (rand_r(&seed) % 64 == 0)
+				syscall(SYS_exit, 0);
+			break;
+		case 7:
+		case 8:
+			for (unsigned i = 0; i < 4; i++)
+				if ((storm_words[i] & TID) == tid())
+					futex(storm_words + i, UNLOCK_PI, 0, NULL, NULL, 0);
+			break;
+		default:
+			futex(w, LOCK_PI2, 0, &ts, NULL, 0);
+		}
+	}
+	return NULL;
+}
+
+static void storm_process(void)
+{
+	pthread_t t;
+
+	for (long i = 0; i < 3; i++)
+		pthread_create(&t, NULL, storm_thread, (void *)i);
+	storm_thread((void *)3);
+	_exit(0);
+}
+
+/* Chains, time-outs, words that lie, threads that end and processes that are killed: all of them end, and the words serve again. */
+TEST(storm)
+{
+	pid_t child[4] = {0};
+	unsigned seed = (unsigned)now_ns();
+	int status;
+
+	storm_words = shared(4096);
+	storm_end = now_ns() + 800000000;
+	while (now_ns() < storm_end) {
+		int i = rand_r(&seed) % 4;
+
+		if (child[i]) {
+			kill(child[i], SIGKILL);
+			CHECK(waitpid(child[i], &status, 0) == child[i]);
+		}
+		child[i] = fork();
+		if (!child[i])
+			storm_process();
+		sleep_ms(rand_r(&seed) % 8);
+	}
+	for (int i = 0; i < 4; i++)
+		if (child[i]) {
+			CHECK(waitpid(child[i], &status, 0) == child[i]);
+			CHECK(status == 0 || WIFSIGNALED(status));
+		}
+	for (int i = 0; i < 4; i++) {
+		storm_words[i] = 0;
+		CHECK(lock(storm_words + i, NULL) == 0);
+		storm_words[i] |= WAITERS;
+		CHECK(futex(storm_words + i, UNLOCK_PI, 0, NULL, NULL, 0) == 0);
+		CHECK(storm_words[i] == 0);
+	}
+}
+
 static const struct test tests[] = {
 	T(errors),
 	T(excludes),
@@ -809,6 +915,7 @@ static const struct test tests[] = {
 	T(robust_list_by_hand),
 	T(exec_gives_locks_back),
 	T(exec_clears_the_tid_word),
+	T(storm),
 };
 
 int main(int argc, char **argv)

@@ -375,6 +375,103 @@ TEST(posix_timer_errors)
 	CHECK(timer_left(id) == 0);
 }
 
+/* Set anew while its signal waits: it fires then, and not a period later. */
+TEST(posix_timer_set_while_pending)
+{
+	sigset_t set = block_one(SIGRTMIN + 1);
+	int id = timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGRTMIN + 1, 1);
+	struct timespec limit = {5, 0};
+	int64_t start;
+
+	CHECK(id >= 0 && timer_arm(id, 0, 1000000, 0) == 0);
+	sleep_ms(10);
+	start = now_ns();
+	CHECK(timer_arm(id, 0, 50000000, 100000000000) == 0);
+	CHECK(sigtimedwait(&set, NULL, &limit) == SIGRTMIN + 1);
+	CHECK(sigtimedwait(&set, NULL, &limit) == SIGRTMIN + 1 && now_ns() - start >= 50000000);
+	/* Once, and the moment passes while the signal waits. */
+	CHECK(timer_arm(id, 0, 1000000, 0) == 0);
+	sleep_ms(10);
+	CHECK(timer_arm(id, 0, 1000000, 0) == 0);
+	sleep_ms(10);
+	CHECK(sigtimedwait(&set, NULL, &limit) == SIGRTMIN + 1);
+	CHECK(sigtimedwait(&set, NULL, &limit) == SIGRTMIN + 1);
+}
+
+/* A signal that SIGCONT takes back was the timer's all the same: the timer goes on. */
+TEST(posix_timer_stop_signal_taken_back)
+{
+	sigset_t set = block_one(SIGTSTP);
+	int id = timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGTSTP, 1);
+	struct timespec limit = {5, 0};
+
+	CHECK(id >= 0 && timer_arm(id, 0, 1000000, 0) == 0);
+	sleep_ms(10);
+	CHECK(kill(getpid(), SIGCONT) == 0);
+	CHECK(timer_arm(id, 0, 1000000, 0) == 0);
+	CHECK(sigtimedwait(&set, NULL, &limit) == SIGTSTP);
+}
+
+/* A timer that is deleted while its signal waits still takes a place in the queue. */
+TEST(posix_timers_deleted_count)
+{
+	sigset_t set = block_one(SIGRTMIN + 1);
+	struct timespec none = {0, 0};
+	int n, id;
+
+	for (n = 0; n < 2200; n++) {
+		id = timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGRTMIN + 1, n);
+		if (id < 0)
+			break;
+		CHECK(timer_arm(id, TIMER_ABSTIME, 1, 0) == 0);
+		while (timer_left(id))
+			;
+		CHECK(syscall(SYS_timer_delete, id) == 0);
+	}
+	CHECK(id == -EAGAIN && n > 1000);
+	for (; n; n--)
+		CHECK(sigtimedwait(&set, NULL, &none) == SIGRTMIN + 1);
+	CHECK(timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGRTMIN + 1, n) >= 0);
+}
+
+static long interrupts(void)
+{
+	FILE *f = fopen("/proc/stat", "r");
+	char line[128];
+	long n = -1;
+
+	CHECK(f);
+	while (n < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "intr %ld", &n);
+	fclose(f);
+	CHECK(n >= 0);
+	return n;
+}
+
+static long interrupts_in_100ms(void)
+{
+	int64_t end = now_ns() + 100000000;
+	long before = interrupts();
+
+	while (now_ns() < end)
+		;
+	return interrupts() - before;
+}
+
+/* Expiring every nanosecond, with no effect: one interrupt more per tick. */
+TEST(posix_timer_ignored)
+{
+	int id = timer_make(CLOCK_MONOTONIC, SIGEV_SIGNAL, SIGUSR1, 1);
+	long usual = interrupts_in_100ms(), n;
+
+	signal(SIGUSR1, SIG_IGN);
+	CHECK(timer_arm(id, 0, 1, 1) == 0);
+	n = interrupts_in_100ms();
+	CHECK(timer_arm(id, 0, 0, 0) == 0);
+	printf("# %ld interrupts, usually %ld\n", n, usual);
+	CHECK(n < usual + 300);
+}
+
 /* Threads that set, ask and delete the same timers while they fire. */
 static void *timer_racer(void *arg)
 {
@@ -505,6 +602,10 @@ static const struct test tests[] = {
 	T(posix_timers),
 	T(posix_timer_overruns),
 	T(posix_timer_errors),
+	T(posix_timer_set_while_pending),
+	T(posix_timer_stop_signal_taken_back),
+	T(posix_timers_deleted_count),
+	T(posix_timer_ignored),
 	T(posix_timer_race),
 	T(itimer_virtual_and_prof),
 	T(posix_timer_of_cpu_time),
