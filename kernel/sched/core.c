@@ -110,12 +110,19 @@ static inline unsigned put_current(struct runq *rq, struct task *prev, unsigned 
 	return PUT_SLEEP;
 }
 
-static __attribute__((noinline)) struct task *pick_when_empty(struct runq *rq, struct task *prev)
+static __attribute__((noinline)) struct task *pick_when_empty(struct runq *rq, struct task *prev,
+							      u64 now)
 {
+	struct task *next;
+
 	if (READ_ONCE(sched_overloaded))
 		balance_pull_idle(rq);
-	if (rq->nr_running)
-		return sched_policy->pick_next(rq, prev);
+	if (rq->nr_running) {
+		next = sched_policy->pick_next(rq, prev);
+		/* It may have become runnable after @now, while the lock was free or on another CPU: it has not waited. */
+		next->wait_start = min(next->wait_start, now);
+		return next;
+	}
 	if (sched_policy->idle_enter)
 		sched_policy->idle_enter(rq);
 	return rq->idle;
@@ -167,7 +174,7 @@ static inline __attribute__((always_inline)) void pick_and_switch(struct runq *r
 	else if (likely(rq->nr_running))
 		next = pol->pick_next(rq, prev);
 	else
-		next = pick_when_empty(rq, prev);
+		next = pick_when_empty(rq, prev, now);
 
 	/* After the pick: what was pulled or enqueued on the way here has been considered. */
 	machine_clear_need_resched();

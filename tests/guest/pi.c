@@ -791,6 +791,20 @@ TEST(exec_clears_the_tid_word)
 	check_killed(pid, SIGKILL);
 }
 
+/* Nobody waited longer than the machine has run. */
+static void check_waits(void)
+{
+	FILE *f = fopen("/sys/sched/tasks", "r");
+	char line[600], *p;
+
+	CHECK(f);
+	while (fgets(line, sizeof(line), f)) {
+		p = strstr(line, "wait_max_ns ");
+		CHECK(p && strtoull(p + 12, NULL, 10) < (unsigned long long)now_ns());
+	}
+	fclose(f);
+}
+
 /* ---- everything at once, badly used ---- */
 
 static word_t *storm_words; /* 0 to 3 locks, 4 to 7 condition variables */
@@ -888,6 +902,7 @@ TEST(storm)
 			CHECK(waitpid(child[i], &status, 0) == child[i]);
 			CHECK(status == 0 || WIFSIGNALED(status));
 		}
+	check_waits();
 	for (int i = 0; i < 4; i++) {
 		storm_words[i] = 0;
 		CHECK(lock(storm_words + i, NULL) == 0);
