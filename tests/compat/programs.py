@@ -24,7 +24,6 @@ class Run:
     needs: typing.Sequence[str] = ()  # programs besides the first word of `run`
     folders: typing.Sequence[str] = ()  # whole directories of the host that the program reads
     files: typing.Mapping[str, str] = dataclasses.field(default_factory=dict)  # put into the directory
-    keys: typing.Sequence[typing.Tuple[str, str]] = ()  # on a terminal instead: (wait for, then type)
     limit: int = 60  # seconds of wall time: not ended by then is a hang
     short: bool = False  # also a part of `make test`
     note: str = ""  # what it grumbles about here and yet passes
