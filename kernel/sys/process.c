@@ -129,48 +129,30 @@ SYSCALL2(setregid, r, e)
 	return set_ids(r, e, 0);
 }
 
-/* root has every capability, of which Linux 6.1 knows 41: effective, permitted, inheritable, once more for the high half. */
-static const u32 all_caps[] = {~0u, ~0u, 0, 0x1ff, 0x1ff, 0};
-
-/* Return: the bytes of data that go with the header {version, process}, or an error; an unknown version is answered with ours. */
-static s64 caps_size(u64 header)
+/* root has every capability, of which Linux 6.1 knows 41. */
+SYSCALL2(capget, header, data)
 {
-	u32 head[2];
+	static const u32 all[] = {~0u,	 ~0u, 0, 0x1ff,
+				  0x1ff, 0}; /* effective, permitted, inheritable: low, high */
+	u32 head[2];			     /* version, process */
 	struct process *p;
 
 	if (copy_from_user(head, (void *)header, sizeof(head)))
 		return -EFAULT;
-	if (head[0] != CAPS_V1 && head[0] != CAPS_V2 && head[0] != CAPS_V3)
-		return put_user_u32((u32 *)header, CAPS_V3) ? -EFAULT : -EINVAL;
+	if (head[0] != CAPS_V1 && head[0] != CAPS_V2 && head[0] != CAPS_V3) {
+		if (put_user_u32((u32 *)header, CAPS_V3))
+			return -EFAULT;
+		return data ? -EINVAL : 0;
+	}
 	if ((s32)head[1] < 0)
 		return -EINVAL;
 	p = find_or_self(head[1]);
 	if (!p)
 		return -ESRCH;
 	process_put(p);
-	return head[0] == CAPS_V1 ? sizeof(all_caps) / 2 : sizeof(all_caps);
-}
-
-SYSCALL2(capget, header, data)
-{
-	s64 n = caps_size(header);
-
-	if (!data)
-		return n == -EFAULT ? n : 0;
-	return n < 0 ? n : copy_to_user((void *)data, all_caps, (size_t)n);
-}
-
-/* Capabilities cannot be given up, only kept. */
-SYSCALL2(capset, header, data)
-{
-	u32 wanted[ARRAY_SIZE(all_caps)];
-	s64 n = caps_size(header);
-
-	if (n < 0)
-		return n;
-	if (copy_from_user(wanted, (void *)data, (size_t)n))
-		return -EFAULT;
-	return memcmp(wanted, all_caps, (size_t)n) ? -EPERM : 0;
+	return data ? copy_to_user((void *)data, all,
+				   head[0] == CAPS_V1 ? sizeof(all) / 2 : sizeof(all))
+		    : 0;
 }
 
 /* ---- groups and sessions ---- */
