@@ -210,7 +210,7 @@ def same_sums(page, truth, what):
         if t.idle:
             continue
         waits = [w for w in truth.all_waits if w[1] == t.id]
-        expected = {"run": t.run, "wait": t.wait, "waits": t.waits, "slices": slices, "ticks": t.ticks, "name": t.comm,
+        expected = {"run": t.run, "wait": t.wait, "waits": len(waits), "slices": slices, "ticks": t.ticks, "name": t.comm,
                     "runOn": [truth.on.get((t.id, cpu), 0) for cpu in range(truth.cpus)]}
         found = {k: mine[k] for k in expected}
         expect(found == expected, "%s: task %d: page %s, trace %s" % (what, t.id, found, expected))

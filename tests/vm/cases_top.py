@@ -247,7 +247,7 @@ def queues():
 def step():
     """Every switch of a CPU as the trace has it, each with the right reason; at o1 the first of the best active level is chosen."""
     script = ("for i in 1 2 3; do taskset 2 hog 99 & done; renice -n 10 -p $! >/dev/null; (taskset 2 audio 99; taskset 2 typist 99) >/dev/null & taskset 2 yielder 99 >/dev/null & "
-              "sleep 1; trace start -e switch,tick; taskset 1 step -c 1 -t 1 -b >&2; taskset 1 trace dump")
+              "sleep 1; trace start -e switch,tick; taskset 1 step -c 1 -t 1 -b >&2; taskset 1 trace dump -f raw")
     r = vm("--det", "--smp", "2", cmd=["sh", "-c", script])
     trace = tl.Trace(r.out)
     switches = [e for e in trace.events if e.kind == tl.SWITCH and e.cpu == 1]
