@@ -631,16 +631,21 @@ static s64 move_piece(struct node *n, struct fs_message *m, u8 *buf, size_t coun
 	return (s64)got;
 }
 
+/*
+ * Several processes may share the open file and so its position: each takes its stretch of the file before it asks for it and gives back
+ * what it did not get, so that none writes over what another writes at the same time.
+ */
 static s64 move(struct node *n, u8 *buf, size_t count, u64 *pos, unsigned how)
 {
 	struct fs_message *m = message_new();
+	u64 at = how & MOVE_APPEND ? 0 : __atomic_fetch_add(pos, count, __ATOMIC_RELAXED);
 	size_t done = 0;
 	s64 got = m ? 0 : -ENOMEM;
 
 	while (m && done < count) {
 		size_t piece = min(count - done, FS_PAYLOAD);
 
-		got = move_piece(n, m, buf + done, piece, pos, how);
+		got = move_piece(n, m, buf + done, piece, &at, how);
 		if (got <= 0)
 			break;
 		done += (size_t)got;
@@ -648,6 +653,10 @@ static s64 move(struct node *n, u8 *buf, size_t count, u64 *pos, unsigned how)
 			break;
 	}
 	message_free(m);
+	if (!(how & MOVE_APPEND))
+		__atomic_fetch_sub(pos, count - done, __ATOMIC_RELAXED);
+	else if (done)
+		WRITE_ONCE(*pos, at);
 	return done ? (s64)done : got;
 }
 

@@ -479,6 +479,48 @@ static void on_signal(int sig)
 }
 
 /* File calls are not interrupted by signals, however many come. */
+/* One open file, and so one position, of several processes: as in (a & b & wait) >file. */
+TEST(shared_position)
+{
+	enum { WRITERS = 4, RECORDS = 300 };
+	static uint32_t record[2];
+	static bool seen[WRITERS][RECORDS];
+	pid_t child[WRITERS];
+	int fd;
+
+	enter();
+	fd = open("f", O_RDWR | O_CREAT, 0600);
+	for (uint32_t w = 0; w < WRITERS; w++) {
+		child[w] = fork();
+		if (!child[w]) {
+			for (uint32_t i = 0; i < RECORDS; i++) {
+				uint32_t mine[2] = {w, i};
+
+				if (write(fd, mine, sizeof(mine)) != sizeof(mine))
+					_exit(1);
+			}
+			_exit(0);
+		}
+	}
+	for (unsigned w = 0; w < WRITERS; w++) {
+		int status = -1;
+
+		CHECK(waitpid(child[w], &status, 0) == child[w] && status == 0);
+	}
+	CHECK(lseek(fd, 0, SEEK_CUR) == WRITERS * RECORDS * (off_t)sizeof(record));
+	CHECK(lseek(fd, 0, SEEK_SET) == 0);
+	memset(seen, 0, sizeof(seen));
+	while (read(fd, record, sizeof(record)) == sizeof(record)) {
+		CHECK(record[0] < WRITERS && record[1] < RECORDS);
+		CHECK(!seen[record[0]][record[1]]);
+		seen[record[0]][record[1]] = true;
+	}
+	CHECK(lseek(fd, 0, SEEK_CUR) == WRITERS * RECORDS * (off_t)sizeof(record));
+	close(fd);
+	CHECK(unlink("f") == 0);
+	leave();
+}
+
 TEST(signals_do_not_interrupt)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
@@ -557,6 +599,7 @@ static const struct test tests[] = {
 	T(exec_of_a_copy),
 	T(sendfile_and_vectors),
 	T(many_clients),
+	T(shared_position),
 	T(signals_do_not_interrupt),
 	T(killed_clients),
 };
