@@ -18,8 +18,8 @@
 /* Append @rq to @sb, at most SHOW_BYTES. Its lock is held, or nobody else runs. */
 static void show_queue(struct runq *rq, struct strbuf *sb)
 {
-	struct strbuf part = {.buf = sb->buf + sb->len,
-			      .size = min(sb->size - sb->len, (size_t)SHOW_BYTES)};
+	size_t size = min(sb->size - sb->len, (size_t)SHOW_BYTES);
+	struct strbuf part = {.buf = sb->buf + sb->len, .size = size};
 	struct task *curr = READ_ONCE(rq->curr);
 
 	sb_printf(&part, "cpu %u: tasks %u current %u (%s) prio %d%s switches %llu tick %s\n",

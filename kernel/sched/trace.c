@@ -109,7 +109,8 @@ void trace_switch_record(const struct task *prev, const struct task *next, unsig
 	struct trace_record *r;
 
 	if (unlikely(queued > 255)) {
-		__asm__ volatile(""); /* no conditional move: it costs one more when nothing is to be cut */
+		__asm__ volatile(
+			""); /* no conditional move: it costs one more when nothing is to be cut */
 		queued = 255;
 	}
 	r = begin(cpu, TRACE_SWITCH, next->id, next->comm, next->exec_start);

@@ -255,6 +255,7 @@ static int exec_program(struct program *prog, const struct exec_args *args)
 	}
 	if (!err)
 		err = exec_load(prog, args);
+	prog->interp = NULL;
 	put_program(n, &interp);
 	return err;
 }

@@ -31,7 +31,7 @@ enum lock_rank {
 	LOCK_PIPE,
 	LOCK_FUTEX,
 	LOCK_SIGNAL, /* one process's signal state and thread list; timers take it in interrupts, under any of the above */
-	LOCK_PI, /* who waits for whose lock; interrupts off */
+	LOCK_PI,     /* who waits for whose lock; interrupts off */
 	LOCK_WAITQ,
 	LOCK_SEM, /* inner lock of sleeping locks */
 	LOCK_TIMER,
