@@ -573,24 +573,6 @@ void sched_reap(struct task *child, struct task *parent)
 
 /* --------------------------------------------------------------- ticks */
 
-/* Whether some task waits that might run on idle @rq's CPU: a sample, so that nothing is counted where tasks are switched. */
-static bool someone_waits(struct runq *rq)
-{
-	struct task *p;
-	bool found = false;
-
-	spin_lock_raw(&sched_tasks_lock);
-	list_for_each (p, &sched_tasks, all) {
-		found = READ_ONCE(p->on_rq) == ON_RQ_QUEUED &&
-			cpumask_test(&p->affinity, rq->cpu) &&
-			READ_ONCE(machine_runq(task_cpu(p))->curr) != p;
-		if (found)
-			break;
-	}
-	spin_unlock_raw(&sched_tasks_lock);
-	return found;
-}
-
 void sched_tick(u64 now)
 {
 	struct runq *rq = machine_this_runq();
@@ -622,7 +604,8 @@ void sched_tick(u64 now)
 		rq->late_ticks += n;
 	} else {
 		rq->idle_ticks++;
-		if (READ_ONCE(sched_overloaded) && someone_waits(rq))
+		if (READ_ONCE(
+			    sched_overloaded)) /* a sample: the price of an exact sum would be paid at each switch */
 			rq->wasted_ticks++;
 		if (pol->idle_tick)
 			pol->idle_tick(rq);

@@ -107,7 +107,7 @@ struct runq {
 	u64 migrations_in;		/* (rq) */
 	u64 resched_ipis, migrate_ipis; /* (cpu) */
 	u64 idle_ticks, pulls; /* (rq) ticks taken while idle; tasks pulled by the balancer */
-	u64 wasted_ticks;      /* (rq) idle ticks at which a task waited that might have run here */
+	u64 wasted_ticks;      /* (rq) idle ticks at which some queue held two or more tasks */
 	u64 wait_total;	       /* (s) ns waited by all that ran here, the idle task's too */
 	u64 online_since;      /* (c) ns */
 

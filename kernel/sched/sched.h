@@ -216,10 +216,8 @@ u64 sched_jiffies(void);
 struct sched_cpu_stats {
 	u64 nr_switches, nr_running, idle_ns, busy_ns, ticks, late_ticks, migrations_in,
 		resched_ipis, migrate_ipis;
-	u64 idle_ticks,
-		wasted_ticks; /* of ticks: idle; idle while a task waited that might have run here */
-	u64 idle_switches,
-		wait_ns; /* times idle was left; time that tasks waited until they ran here */
+	u64 idle_ticks, wasted_ticks; /* idle; idle while some queue held two or more tasks */
+	u64 idle_switches, wait_ns; /* times idle was left; that tasks waited until they ran here */
 	u32 current_id;
 };
 void sched_cpu_stats(unsigned cpu, struct sched_cpu_stats *st);
