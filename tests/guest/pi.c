@@ -791,12 +791,15 @@ TEST(exec_clears_the_tid_word)
 	check_killed(pid, SIGKILL);
 }
 
-/* Nobody waited longer than the machine has run. */
+/* Nobody waited longer than the machine has run. Linux has no such list. */
 static void check_waits(void)
 {
-	FILE *f = fopen("/sys/sched/tasks", "r");
 	char line[600], *p;
+	FILE *f;
 
+	if (access("/sys/sched", F_OK) != 0)
+		return;
+	f = fopen("/sys/sched/tasks", "r");
 	CHECK(f);
 	while (fgets(line, sizeof(line), f)) {
 		p = strstr(line, "wait_max_ns ");

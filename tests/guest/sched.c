@@ -332,7 +332,8 @@ TEST(hogs_share_one_cpu)
 		CHECK(read(fd[0], &used[i], sizeof(used[i])) == sizeof(used[i]));
 	for (int i = 0; i < N; i++)
 		for (int j = 0; j < N; j++)
-			CHECK(used[i] * 2 > used[j]); /* a fork or wake-up bonus is allowed */
+			/* A bonus for forking or waking is allowed; and a crowded host can stop the CPU for some slices of one. */
+			CHECK(used[i] * 4 > used[j]);
 	for (int i = 0; i < N; i++)
 		CHECK(wait(NULL) > 0);
 }
