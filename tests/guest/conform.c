@@ -66,6 +66,7 @@ enum {
 #define POLL(f, e)  ((long)&(struct pollfd){(f), (e), 0})
 #define U32(v)	    ((long)&(uint32_t){(v)})
 #define U64(v)	    ((long)&(uint64_t){(v)})
+#define ARGV(a)	    ((long)(char *[]){(a), NULL})
 #define PARAM(p)    ((long)&(struct sched_param){.sched_priority = (p)})
 #define RLIM(a, b)  ((long)&(struct rlimit){(a), (b)})
 #define MSG(iov, n) ((long)&(struct msghdr){.msg_iov = (void *)(iov), .msg_iovlen = (n)})
@@ -103,6 +104,7 @@ static pid_t row_pid;
 static volatile pid_t watched;
 static volatile bool late;
 static const char *only;
+static bool files_stay; /* rows leave the files as they are */
 
 static inline __attribute__((always_inline)) long call6(long nr, const long *a)
 {
@@ -146,13 +148,10 @@ static void two(int r[2], int a, int b)
 	close(r[1]);
 }
 
-static void prepare(void)
+static void populate(void)
 {
-	struct sigaction sa = {.sa_handler = nothing};
-	int fds[2], fd;
+	int fd;
 
-	for (fd = 3; fd < 100; fd++)
-		close(fd);
 	CHECK(mkdir(DIRECTORY, 0755) == 0 && chdir(DIRECTORY) == 0);
 	umask(022);
 	fd = open("f", O_RDWR | O_CREAT, 0644);
@@ -161,6 +160,17 @@ static void prepare(void)
 	CHECK(mkdir("d", 0755) == 0 && mkdir("full", 0755) == 0 && mkdir("full/x", 0755) == 0);
 	CHECK(symlink("f", "link") == 0 && symlink("nowhere", "dangling") == 0);
 	CHECK(symlink("loop", "loop") == 0);
+}
+
+static void prepare(void)
+{
+	struct sigaction sa = {.sa_handler = nothing};
+	int fds[2], fd;
+
+	for (fd = 3; fd < 100; fd++)
+		close(fd);
+	if (!files_stay)
+		populate();
 	CHECK(pipe(fds) == 0);
 	two(fds, PIPE_R, PIPE_W);
 	put_at(open("f", O_RDWR), FILE_RW);
@@ -297,7 +307,8 @@ static bool begin(const char *name, const char *args, bool exact, bool interrupt
 	if (only && strcmp(only, name) != 0)
 		return false;
 	shared->done = late = false;
-	sweep();
+	if (!files_stay)
+		sweep();
 	pid = fork();
 	if (pid < 0)
 		exit(2);
@@ -382,6 +393,9 @@ int main(int argc, char **argv)
 		return 2;
 	sigaction(SIGALRM, &sa, NULL);
 	files();
+	sweep();
+	populate();
+	files_stay = true;
 	processes();
 	sweep();
 	return 0;
