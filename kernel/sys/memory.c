@@ -48,7 +48,8 @@ SYSCALL6(mmap, addr, len, prot, flags, fd, offset)
 		return -EINVAL;
 	if (!prot_ok(prot))
 		return prot & ~7ull ? -EINVAL : -EACCES;
-	if (len > USER_END)
+	if (len > USER_END ||
+	    ((flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && addr > USER_END - len))
 		return -ENOMEM;
 	len = ALIGN_UP(len, PAGE_SIZE);
 	if (type == MAP_SHARED)
@@ -102,7 +103,7 @@ SYSCALL3(mprotect, addr, len, prot)
 
 SYSCALL3(madvise, addr, len, advice)
 {
-	if (addr % PAGE_SIZE)
+	if (addr % PAGE_SIZE || ALIGN_UP(len, PAGE_SIZE) < len)
 		return -EINVAL;
 	if (len > USER_END || addr > USER_END - len)
 		return -ENOMEM;

@@ -23,6 +23,7 @@ struct process;
 #define S_IFIFO	   0010000u
 #define S_IFCHR	   0020000u
 #define S_IFDIR	   0040000u
+#define S_IFBLK	   0060000u
 #define S_IFREG	   0100000u
 #define S_IFLNK	   0120000u
 #define S_IFSOCK   0140000u

@@ -260,6 +260,8 @@ SYSCALL4(wait4, which, status, options, rusage)
 
 	if ((u32)options & ~(WNOHANG | WUNTRACED | WCONTINUED | 0xe0000000u))
 		return -EINVAL;
+	if ((u32)which == 1u << 31) /* no group: its number has no negative */
+		return -ESRCH;
 	pid = do_wait((s32)which, ((u32)options & (WNOHANG | WUNTRACED | WCONTINUED)) | WEXITED,
 		      &r);
 	if (pid <= 0)

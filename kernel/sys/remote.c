@@ -848,9 +848,9 @@ SYSCALL5(mount, source, target, type, flags, user_data)
 	s64 ret;
 
 	(void)source, (void)flags;
-	if (copy_string_from_user(kind, (const char *)type, sizeof(kind)) < 0 ||
-	    strcmp(kind, "pipe"))
-		return -ENODEV;
+	ret = copy_string_from_user(kind, (const char *)type, sizeof(kind));
+	if (ret < 0 || strcmp(kind, "pipe"))
+		return ret == -EFAULT ? ret : -ENODEV;
 	ret = path_get(&data, user_data);
 	if (ret)
 		return ret;

@@ -247,9 +247,12 @@ SYSCALL0(sync)
 	return 0;
 }
 
-SYSCALL1(fadvise64, fd)
+SYSCALL4(fadvise64, fd, offset, len, advice)
 {
-	return check_fd(fd, true);
+	s64 err = check_fd(fd, true);
+
+	(void)offset, (void)len;
+	return err || (u32)advice < 6 ? err : -EINVAL;
 }
 
 /* ---- for mmap(2) ---- */

@@ -342,9 +342,12 @@ SYSCALL3(mknodat, dirfd, path, mode)
 {
 	u32 type = (u32)mode & S_IFMT;
 
-	/* No devices, no named pipes. */
+	/* No devices, no named pipes; links and what is no type at all cannot be meant. */
 	if (type && type != S_IFREG)
-		return -EPERM;
+		return type == S_IFIFO || type == S_IFSOCK || type == S_IFCHR || type == S_IFBLK ||
+				       type == S_IFDIR
+			       ? -EPERM
+			       : -EINVAL;
 	return make(dirfd, path, S_IFREG | ((u32)mode & 07777), NULL);
 }
 
@@ -409,9 +412,11 @@ SYSCALL2(link, old, path)
 	return second_name(CWD, old, CWD, path, false, false);
 }
 
-SYSCALL4(linkat, old_dirfd, old, dirfd, path)
+SYSCALL5(linkat, old_dirfd, old, dirfd, path, flags)
 {
-	return second_name(old_dirfd, old, dirfd, path, false, false);
+	return flags & ~(u64)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH)
+		       ? -EINVAL
+		       : second_name(old_dirfd, old, dirfd, path, false, false);
 }
 
 static struct change change_mode(u64 mode)
@@ -449,6 +454,8 @@ SYSCALL5(fchownat, dirfd, path, uid, gid, flags)
 {
 	struct change c = change_owner(uid, gid);
 
+	if (flags & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
 	return change_path(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, &c);
 }
 
@@ -495,8 +502,10 @@ SYSCALL4(utimensat, dirfd, path, times, flags)
 		c.which = 0;
 	else if (ts[3] != UTIME_NOW && ts[3] >= NSEC_PER_SEC)
 		return -EINVAL;
+	if (flags & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
 	if (!path)
-		return change_fd(dirfd, &c);
+		return (s32)dirfd == AT_FDCWD ? -EFAULT : change_fd(dirfd, &c);
 	return change_path(dirfd, path, flags & AT_SYMLINK_NOFOLLOW ? 0 : WALK_FOLLOW, &c);
 }
 

@@ -161,7 +161,7 @@ SYSCALL4(clock_nanosleep, clock, flags, req, rem)
 	s64 err;
 
 	if ((u32)clock == CLOCK_THREAD_CPUTIME_ID || (u32)clock == CLOCK_PROCESS_CPUTIME_ID)
-		return (u32)clock == CLOCK_THREAD_CPUTIME_ID ? -EINVAL : -EOPNOTSUPP;
+		return -EOPNOTSUPP;
 	err = read_clock((u32)clock, &now);
 	if (err)
 		return err;

@@ -11,7 +11,7 @@ import subprocess
 from lib import OPTIONS, ROOT, case, expect, vm
 
 # Run by tests of their own.
-SEPARATE = ("stress", "fuzz", "switch")
+SEPARATE = ("stress", "fuzz", "switch", "conform")
 
 
 def names():
