@@ -195,7 +195,7 @@ TEST(mount_wants_its_arguments)
 		return;
 	CHECK(pipe(p) == 0);
 	CHECK_ERR(mount("s", "/mnt", "ext4", 0, ""), ENODEV);
-	CHECK_ERR(mount("s", "/mnt", BAD_PTR, 0, ""), ENODEV);
+	CHECK_ERR(mount("s", "/mnt", BAD_PTR, 0, ""), EFAULT);
 	CHECK_ERR(mount("s", "/mnt", "pipe", 0, "rfdno=1"), EINVAL);
 	CHECK_ERR(mount("s", "/mnt", "pipe", 0, "rfdno=990,wfdno=991"), EBADF);
 	CHECK_ERR(mount("s", "/none", "pipe", 0, "rfdno=0,wfdno=1"), ENOENT);
