@@ -21,8 +21,9 @@ struct timer_base {
 	struct timer *root;    /* under lock: heap, or NULL */
 	struct timer *running; /* under lock: its function is being called */
 	u64 armed;	       /* this CPU writes, others read a hint: device setting, ~0 = none */
-	u64 tick_due;	       /* this CPU */
-	bool tick_on;	       /* this CPU */
+	u64 handling; /* this CPU writes, others read a hint: since when it handles its interrupt, ~0 = it does not */
+	u64 tick_due; /* this CPU */
+	bool tick_on; /* this CPU */
 };
 
 static struct timer_base boot_base;
@@ -230,19 +231,18 @@ static u64 next_tick(u64 now)
 
 /*
  * Deterministic runs: the emulator's turns end at timer deadlines, and with a bad alternation of them one CPU always finds its
- * turn used up (seen with 2 CPUs: for ever). A CPU whose timer is overdue by ticks, or that still has to reschedule, is such a
- * one: end our turn early for it.
+ * turn used up (seen with 2 CPUs: for ever). A CPU whose timer is overdue by ticks, that has been in its handler for ticks (there it
+ * waits for a lock, and each pause ends its turn), or that still has to reschedule, is such a one: end our turn early for it.
  */
 static void let_late_cpu_run(u64 now)
 {
 	for (unsigned cpu = 0; cpu < cpus_present; cpu++) {
 		const struct timer_base *base = cpus[cpu]->timer_base;
-		u64 armed = base ? READ_ONCE(base->armed) : ~0ull;
+		u64 due = base ? min(READ_ONCE(base->armed), READ_ONCE(base->handling)) : ~0ull;
 
 		if (cpu == cpu_index())
 			continue;
-		if ((armed < now && now - armed > 2 * tick_ns) ||
-		    READ_ONCE(cpus[cpu]->need_resched)) {
+		if ((due < now && now - due > 2 * tick_ns) || READ_ONCE(cpus[cpu]->need_resched)) {
 			spin_wait();
 			return;
 		}
@@ -254,6 +254,7 @@ void time_interrupt(void)
 	struct timer_base *base = this_base();
 	u64 now = machine_now();
 
+	WRITE_ONCE(base->handling, now);
 	base->armed = ~0ull; /* the device is one-shot */
 	run_timers(base, now);
 	if (base->tick_on && now >= base->tick_due) {
@@ -267,6 +268,7 @@ void time_interrupt(void)
 		task_tick();
 	}
 	arm_next(base);
+	WRITE_ONCE(base->handling, ~0ull);
 	if (unlikely(arch_sliced()))
 		let_late_cpu_run(now);
 }
@@ -297,7 +299,7 @@ void timer_init_cpu(void)
 	if (!base)
 		panic("no memory for the timers of CPU %u", c->index);
 	spin_init(&base->lock, "timer", LOCK_TIMER);
-	base->armed = ~0ull;
+	base->armed = base->handling = ~0ull;
 	c->timer_base = base;
 }
 

@@ -46,7 +46,7 @@ def frames(text):
     return found
 
 
-@case("top-shares", 60, full=True)  # fails: docs/limits.md, "Timers on an idle CPU"
+@case("top-shares", 60)
 def shares():
     """Two hogs at nice 0 and 19 on one CPU: shares add up to 100 % by ticks and exactly; an idle CPU is idle."""
     r = vm("--det", "--smp", "2", cmd=["sh", "-c", "taskset 1 hog 99 & taskset 1 hog 99 & renice -n 19 -p $! >/dev/null; "
