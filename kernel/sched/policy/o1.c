@@ -328,28 +328,14 @@ static unsigned o1_steal(struct runq *src, struct runq *dst, bool idle, unsigned
 
 /* ------------------------------------------------ how long others wait */
 
-/* Does a task of nice value @nice go back into the active array with that credit? Improving either makes it more likely. */
-static bool interactive_with(int nice, u32 sleep_avg)
-{
-	struct task p = {.nice = (s16)nice, .lent_prio = NO_LENT_PRIO};
-
-	o1(&p)->sleep_avg = sleep_avg;
-	p.prio = (s16)own_prio(&p);
-	return interactive(&p);
-}
-
 /*
  * starvation_limit does not help a task in the active array: its clock starts when a task expires, which interactive ones do not,
  * and stops when the arrays change places.
- * Without sleep nobody earns anything, and all credit is used up after max_sleep_avg ticks of running.
  */
 static u64 o1_wait_bound(int nice, int best, u32 n, bool sleepers)
 {
-	u64 drain = interactive_with(best, k.max_sleep_avg) ? k.max_sleep_avg : 0;
-
-	if (interactive_with(best, sleepers ? k.max_sleep_avg : 0))
-		return NO_WAIT_BOUND;
-	return family_wait(n, k.slice[best + 20], (n - 1) * drain, true);
+	return family_credit_wait(best, n, sleepers, k.max_sleep_avg, k.slice[best + 20], own_prio,
+				  interactive);
 }
 
 /* ---------------------------------------------------- showing, checking */

@@ -282,6 +282,29 @@ FAMILY u64 family_wait(u32 n, u64 slice, u64 again, bool once)
 	return ticks * (NSEC_PER_SEC / sched_hz);
 }
 
+/**
+ * family_credit_wait() - wait_bound() of the policies that keep up to @max_sleep_avg ticks of credit and limit nothing: none, if the
+ * others can count as interactive as often as they like. Without sleep nobody earns anything, and all credit is used up after
+ * @max_sleep_avg ticks of running. @slice: of a task of nice value @best; @own_prio, @interactive: the policy's.
+ */
+FAMILY u64 family_credit_wait(int best, u32 n, bool sleepers, u32 max_sleep_avg, u64 slice,
+			      int (*own_prio)(const struct task *),
+			      bool (*interactive)(const struct task *))
+{
+	struct task p = {.nice = (s16)best, .lent_prio = NO_LENT_PRIO};
+	bool rested;
+
+	/* Improving nice or credit makes a task more likely to go back into the active array. */
+	o1(&p)->sleep_avg = max_sleep_avg;
+	p.prio = (s16)own_prio(&p);
+	rested = interactive(&p);
+	o1(&p)->sleep_avg = 0;
+	p.prio = (s16)own_prio(&p);
+	if (sleepers ? rested : interactive(&p))
+		return NO_WAIT_BOUND;
+	return family_wait(n, slice, rested ? (n - 1) * (u64)max_sleep_avg : 0, true);
+}
+
 static inline bool family_better(const struct task *a, const struct task *b)
 {
 	return a->prio < b->prio;
