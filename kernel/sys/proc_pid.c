@@ -226,8 +226,7 @@ static int show_status(struct strbuf *sb, u64 pid)
 		  s.fd_size);
 	if (s.state != 'Z')
 		sb_printf(sb, "VmSize:\t%8llu kB\nVmRSS:\t%8llu kB\n",
-			  (unsigned long long)(s.vsize >> 10),
-			  (unsigned long long)(s.rss_pages << 2));
+			  (unsigned long long)s.vsize >> 10, (unsigned long long)s.rss_pages << 2);
 	sb_printf(sb, "Threads:\t%u\nSigPnd:\t%016llx\nShdPnd:\t%016llx\n", s.threads,
 		  (unsigned long long)s.pending, (unsigned long long)s.shared_pending);
 	sb_printf(sb, "SigBlk:\t%016llx\nSigIgn:\t%016llx\nSigCgt:\t%016llx\n",
@@ -272,8 +271,7 @@ static int show_schedstat(struct strbuf *sb, u64 pid)
 
 	if (!err)
 		sb_printf(sb, "%llu %llu %llu\n", (unsigned long long)s.runtime,
-			  (unsigned long long)s.wait_total,
-			  (unsigned long long)(s.nvcsw + s.nivcsw));
+			  (unsigned long long)s.wait_total, (unsigned long long)s.nvcsw + s.nivcsw);
 	return err;
 }
 
@@ -291,7 +289,7 @@ static int show_sched(struct strbuf *sb, u64 pid)
 	sb_printf(
 		sb,
 		"nr_switches: %llu\nnr_voluntary_switches: %llu\nnr_involuntary_switches: %llu\nnr_migrations: %llu\n",
-		(unsigned long long)(s.nvcsw + s.nivcsw), (unsigned long long)s.nvcsw,
+		(unsigned long long)s.nvcsw + s.nivcsw, (unsigned long long)s.nvcsw,
 		(unsigned long long)s.nivcsw, (unsigned long long)s.migrations);
 	sb_printf(sb, "ticks_billed: %u\npolicy: %d\nprio: %d\nnice: %d\nrt_priority: %d\n",
 		  s.ticks_billed, s.class, s.prio, s.nice, s.rt_priority);

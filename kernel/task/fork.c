@@ -240,8 +240,8 @@ s64 do_clone(u64 flags, u64 stack, u32 *parent_tid, u32 *child_tid, u64 tls)
 		goto unpublish;
 	tid = t->tid;
 	write_child_tid(p, flags, child_tid, tid);
-	if ((flags & CLONE_PARENT_SETTID) && put_user_u32(parent_tid, tid))
-		err = -EFAULT; /* the child exists: Linux ignores this too */
+	if (flags & CLONE_PARENT_SETTID)
+		put_user_u32(parent_tid, tid); /* the child exists: Linux ignores a failure too */
 	signal_recalc_new(t);
 	if (new_process && (flags & CLONE_VFORK))
 		process_get(p);

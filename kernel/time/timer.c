@@ -158,14 +158,16 @@ void timer_start(struct timer *t, u64 when)
 	u64 flags = irq_save();
 	struct timer_base *base = this_base(), *old = unlikely(t->queued) ? lock_base(t) : NULL;
 
-	if (old) {
+	if (likely(!old)) {
+		spin_lock_raw(&base->lock);
+	} else {
 		heap_remove(old, t);
 		t->queued = 0;
-		if (old != base)
+		if (old != base) {
 			spin_unlock_raw(&old->lock);
+			spin_lock_raw(&base->lock);
+		}
 	}
-	if (old != base)
-		spin_lock_raw(&base->lock);
 	t->when = when;
 	t->cpu = cpu_index();
 	heap_insert(base, t);
